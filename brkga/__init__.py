@@ -1,0 +1,1 @@
+"""Biased random-key genetic algorithms on NumPy and Numba."""

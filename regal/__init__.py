@@ -1,0 +1,1 @@
+"""Decide where and when the ops of a computation graph run."""

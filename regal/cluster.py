@@ -1,0 +1,285 @@
+"""Devices and the links between them."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regal.files import ParseError, read_bytes
+
+GIB = 2**30
+DEFAULT_MEMORY = 16 * GIB
+MAX_DEVICES = 1024
+UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+
+
+def _number(value: Any) -> float:
+    """``value`` as a float; NaN, which every comparison refuses, where it is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+@dataclass(frozen=True)
+class Device:
+    """One device.
+
+    Attributes
+    ----------
+    memory : int
+        Capacity in bytes, from 0 to 2^63 - 1.
+    speed : float
+        Ops take ``runtime / speed`` seconds here; positive and finite.
+    """
+
+    memory: int = DEFAULT_MEMORY
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.memory, bool) or not isinstance(self.memory, int) or not 0 <= self.memory < 2**63:
+            raise ValueError(f"a device's memory must be an integer of bytes from 0 to 2^63 - 1, not {self.memory!r}")
+        if not 0 < _number(self.speed) < math.inf:
+            raise ValueError(f"a device's speed must be positive and finite, not {self.speed!r}")
+        object.__setattr__(self, "speed", float(self.speed))
+
+
+@dataclass(frozen=True)
+class Link:
+    """The way from one device to another; links have a direction.
+
+    Attributes
+    ----------
+    source, target : int
+        Device numbers.
+    latency : float
+        Seconds, not negative.
+    bandwidth : float
+        Bytes per second, positive; infinite by default.
+    """
+
+    source: int
+    target: int
+    latency: float = 0.0
+    bandwidth: float = math.inf
+
+    def __post_init__(self) -> None:
+        where = f"link from {self.source!r} to {self.target!r}"
+        if not 0 <= _number(self.latency) < math.inf:
+            raise ValueError(f"{where}: latency must be finite seconds, not negative, not {self.latency!r}")
+        if not _number(self.bandwidth) > 0:
+            raise ValueError(f"{where}: bandwidth must be positive bytes per second, not {self.bandwidth!r}")
+        object.__setattr__(self, "latency", float(self.latency))
+        object.__setattr__(self, "bandwidth", float(self.bandwidth))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Devices and the links between them; a pair without a link is connected for free.
+
+    Examples
+    --------
+    >>> cluster = Cluster.uniform(2, memory=8 * 2**30, bandwidth=12e9)
+    >>> cluster.num_devices, cluster.bandwidth[0, 1], cluster.latency[0, 1]
+    (2, 12000000000.0, 0.0)
+    """
+
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "devices", tuple(self.devices))
+        object.__setattr__(self, "links", tuple(self.links))
+        n = len(self.devices)
+        if not 1 <= n <= MAX_DEVICES:
+            raise ValueError(f"a cluster has from 1 to {MAX_DEVICES} devices, not {n}")
+        seen = set()
+        for link in self.links:
+            for end in (link.source, link.target):
+                if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < n:
+                    raise ValueError(f"a link names device {end!r}, but the cluster has {n} devices")
+            if link.source == link.target:
+                raise ValueError(f"a link connects device {link.source} to itself")
+            if (link.source, link.target) in seen:
+                raise ValueError(f"two links from device {link.source} to device {link.target}")
+            seen.add((link.source, link.target))
+
+    @classmethod
+    def uniform(
+        cls,
+        num_devices: int = 2,
+        memory: int = DEFAULT_MEMORY,
+        speed: float = 1.0,
+        latency: float = 0.0,
+        bandwidth: float = math.inf,
+    ) -> Cluster:
+        """Equal devices, every pair linked alike; the defaults are the setting of the REGAL paper's tables."""
+        if isinstance(num_devices, bool) or not isinstance(num_devices, int) or not 1 <= num_devices <= MAX_DEVICES:
+            raise ValueError(f"a cluster has from 1 to {MAX_DEVICES} devices, not {num_devices!r}")
+        links: list[Link] = []
+        if latency != 0 or bandwidth != math.inf:
+            pairs = [(a, b) for a in range(num_devices) for b in range(num_devices) if a != b]
+            links = [Link(a, b, latency, bandwidth) for a, b in pairs]
+        return cls((Device(memory, speed),) * num_devices, tuple(links))
+
+    @property
+    def num_devices(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+    @cached_property
+    def memory(self) -> NDArray[np.int64]:
+        """int64 array, shape (num_devices,): capacities in bytes."""
+        return np.array([device.memory for device in self.devices], np.int64)
+
+    @cached_property
+    def speed(self) -> NDArray[np.float64]:
+        """float64 array, shape (num_devices,)."""
+        return np.array([device.speed for device in self.devices], np.float64)
+
+    @cached_property
+    def latency(self) -> NDArray[np.float64]:
+        """float64 array, shape (num_devices, num_devices): seconds from row to column."""
+        result = np.zeros((self.num_devices, self.num_devices))
+        for link in self.links:
+            result[link.source, link.target] = link.latency
+        return result
+
+    @cached_property
+    def bandwidth(self) -> NDArray[np.float64]:
+        """float64 array, shape (num_devices, num_devices): bytes per second from row to column."""
+        result = np.full((self.num_devices, self.num_devices), math.inf)
+        for link in self.links:
+            result[link.source, link.target] = link.bandwidth
+        return result
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all devices are equal."""
+        return len(set(self.devices)) == 1
+
+    @classmethod
+    def load(cls, path: str | Path) -> Cluster:
+        """Read a TOML file.
+
+        ``[[devices]]`` tables hold ``memory`` (bytes, or text such as ``"16 GiB"``), ``speed`` and ``count`` (equal
+        devices, default 1); ``[[links]]`` tables hold ``from``, ``to``, ``latency`` (seconds) and ``bandwidth``
+        (bytes per second, or text such as ``"12 GB"``); an optional ``[default_link]`` holds ``latency`` and
+        ``bandwidth`` of every pair that no ``[[links]]`` names.
+
+        Raises
+        ------
+        ValueError
+            For a file that breaks the format.
+        """
+        data = read_bytes(path, limit=2**20)
+        try:
+            return cls._from_toml(tomllib.loads(data.decode()))
+        except (ValueError, RecursionError) as error:
+            raise ParseError(f"{path}: {error}") from error
+
+    @classmethod
+    def _from_toml(cls, value: dict[str, Any]) -> Cluster:
+        _only(value, {"devices", "links", "default_link"}, "cluster")
+        devices: list[Device] = []
+        for table in _tables(value, "devices"):
+            _only(table, {"memory", "speed", "count"}, "devices")
+            count = table.get("count", 1)
+            if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_DEVICES:
+                raise ValueError(f"devices: count must be from 1 to {MAX_DEVICES}, not {count!r}")
+            memory = parse_size(table.get("memory", DEFAULT_MEMORY))
+            devices += [Device(memory, table.get("speed", 1.0))] * count  # type: ignore[arg-type]
+        links = {}
+        if len(devices) <= MAX_DEVICES and (default := value.get("default_link")) is not None:
+            _only(default, {"latency", "bandwidth"}, "default_link")
+            pairs = [(a, b) for a in range(len(devices)) for b in range(len(devices)) if a != b]
+            links = {pair: _link(*pair, default) for pair in pairs}
+        named = set()
+        for table in _tables(value, "links"):
+            _only(table, {"from", "to", "latency", "bandwidth"}, "links")
+            pair = (table.get("from"), table.get("to"))
+            if pair in named:
+                raise ValueError(f"two links from device {pair[0]} to device {pair[1]}")
+            named.add(pair)
+            links[pair] = _link(*pair, table)
+        return cls(tuple(devices), tuple(links.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON values: ``{"devices": [{"memory", "speed"}...], "links": [{"from", "to", "latency", "bandwidth"}...]}``.
+
+        An infinite bandwidth is written as null.
+        """
+        devices = [{"memory": device.memory, "speed": device.speed} for device in self.devices]
+        links = [
+            {
+                "from": link.source,
+                "to": link.target,
+                "latency": link.latency,
+                "bandwidth": None if link.bandwidth == math.inf else link.bandwidth,
+            }
+            for link in self.links
+        ]
+        return {"devices": devices, "links": links}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Cluster:
+        """The cluster behind JSON values as :meth:`to_json` writes them; raises ``ValueError``."""
+        _only(value, {"devices", "links"}, "cluster")
+        devices = []
+        for table in _tables(value, "devices"):
+            _only(table, {"memory", "speed"}, "devices")
+            devices.append(Device(table.get("memory", DEFAULT_MEMORY), table.get("speed", 1.0)))
+        links = []
+        for table in _tables(value, "links"):
+            _only(table, {"from", "to", "latency", "bandwidth"}, "links")
+            bandwidth = math.inf if table.get("bandwidth") is None else table["bandwidth"]
+            links.append(Link(table.get("from"), table.get("to"), table.get("latency", 0.0), bandwidth))
+        return cls(tuple(devices), tuple(links))
+
+
+def parse_size(value: int | float | str) -> int | float:
+    """Bytes behind a number or text such as ``"16 GiB"``, ``"12.5GB"``; raises ``ValueError``.
+
+    Examples
+    --------
+    >>> parse_size("16 GiB"), parse_size("1.5 kB"), parse_size(7)
+    (17179869184, 1500, 7)
+    """
+    if 0 <= _number(value) < math.inf:
+        return value  # type: ignore[return-value]
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([a-zA-Z]*)\s*", value) if isinstance(value, str) else None
+    if match is None or match[2].lower() not in UNITS:
+        raise ValueError(f"a size is a number of bytes or text such as '16 GiB', not {value!r}")
+    unit = UNITS[match[2].lower()]
+    return round(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
+
+
+def _link(source: Any, target: Any, table: dict[str, Any]) -> Link:
+    bandwidth = parse_size(table["bandwidth"]) if "bandwidth" in table else math.inf
+    return Link(source, target, table.get("latency", 0.0), bandwidth)
+
+
+def _tables(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    tables = value.get(key, [])
+    if not isinstance(tables, list):
+        raise ValueError(f"cluster: {key} must be a list, not {type(tables).__name__}")
+    return tables
+
+
+def _only(value: Any, known: set[str], where: str) -> None:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}: must be an object, not {type(value).__name__}")
+    for key in value:
+        if key not in known:
+            raise ValueError(f"{where}: unknown key {key!r}")

@@ -1,0 +1,1 @@
+"""Importers: each `load(source) -> ComputationGraph`, its framework imported inside."""
