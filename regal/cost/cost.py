@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from regal.cluster import Cluster
 
 
@@ -44,8 +41,3 @@ class Cost:
             peak / device.memory if device.memory else (float("inf") if peak else 0.0)
             for peak, device in zip(self.peak_memory, cluster.devices, strict=True)
         )
-
-
-def cost_from_arrays(peak_memory: NDArray[np.int64], running_time: float) -> Cost:
-    """A :class:`Cost` from what a kernel wrote."""
-    return Cost(tuple(peak_memory.tolist()), float(running_time))

@@ -126,12 +126,12 @@ class ComputationGraph:
 
     @cached_property
     def sha256(self) -> str:
-        """Hex digest of the graph's content; its name and ``meta`` do not count.
+        r"""Hex digest of the graph's content; its name and ``meta`` do not count.
 
         The canonical form is the UTF-8 text of ``json.dumps([ops, tensors], separators=(",", ":"))`` where ``ops``
         holds ``[name, type, runtime, workspace, inputs, outputs, control_inputs, colocation]`` per op (``runtime`` as
         a float, ``colocation`` null where the op is free) and ``tensors`` holds ``[bytes, is_output]`` per tensor;
-        characters outside ASCII are written as ``\\uXXXX``.
+        characters outside ASCII are written as ``\uXXXX``.
         """
         columns = [
             self.op_names,

@@ -1,0 +1,217 @@
+"""From keys to costs in batch, from one row of keys to a plan, and back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regal.cluster import Cluster
+from regal.decode.kernels import Limits, decode
+from regal.decode.layout import Layout
+from regal.graph import ComputationGraph
+from regal.plan import RUN, Plan
+from regal.problem import Objective, Problem
+
+UNLIMITED = 2**63 - 1
+
+
+class Decoder:
+    """The fitness of chromosomes of one problem: ``decoder(keys, cutoff) -> fitness``, lower is better.
+
+    It holds no working state and releases the interpreter lock, so that threads may share it.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Attributes
+    ----------
+    layout : Layout
+    num_columns : int
+        Columns of the fitness: 1, or 2 for running time (excess bytes, seconds) and for Pareto (bytes, seconds).
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.layout = Layout.of(problem.graph, problem.cluster.num_devices)
+        self._timed = problem.objective in (Objective.RUNNING_TIME, Objective.PARETO)
+        self.num_columns = 2 if self._timed else 1
+        needs_tail = problem.objective is Objective.RUNNING_TIME
+        self._tail = tails(problem.graph, problem.cluster) if needs_tail else np.zeros(problem.graph.num_ops)
+
+    def __call__(self, keys: NDArray, cutoff: float | NDArray = math.inf) -> NDArray[np.float64]:
+        """Fitness of each row of ``keys``.
+
+        Parameters
+        ----------
+        keys : uint16 or uint32, shape (m, num_keys or num_padded_keys)
+        cutoff : float, or float64 shape (2,) for two columns
+            A row whose fitness reaches it is not walked to the end, and the cutoff is returned for it. Pareto knows
+            no cutoff.
+
+        Returns
+        -------
+        float64, shape (m,), or (m, 2) for two columns
+        """
+        peaks, seconds, finished = self._decode(keys, self._limits(cutoff))
+        memory = self.problem.cluster.memory
+        objective = self.problem.objective
+        if objective is Objective.PEAK_MEMORY:
+            fitness = peaks.max(axis=1).astype(np.float64)
+        elif objective is Objective.PEAK_UTILISATION:
+            fitness = utilisation(peaks, memory).max(axis=1)
+        elif objective is Objective.PARETO:
+            fitness = np.column_stack([peaks.max(axis=1).astype(np.float64), seconds])
+        else:
+            fitness = np.column_stack([np.maximum(peaks - memory, 0).sum(axis=1).astype(np.float64), seconds])
+        if not finished.all():
+            fitness[~finished] = cutoff
+        return fitness
+
+    def costs(self, keys: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Peak memory (m, num_devices) in bytes and running time (m,) in seconds of each row, whatever the objective."""
+        peaks, seconds, _ = self._decode(keys, _no_limits(self.problem), timed=True)
+        return peaks, seconds
+
+    def plan(self, keys: NDArray) -> Plan:
+        """The plan behind one row of keys."""
+        rows = np.ascontiguousarray(keys).reshape(1, -1)
+        problem, layout = self.problem, self.layout
+        graph, num_devices = problem.graph, problem.cluster.num_devices
+        order = np.zeros(graph.num_ops + graph.num_activations * num_devices, np.uint32)
+        num_events = self._record(rows, order)
+        events = order[:num_events].astype(np.int64)
+        placement = placement_of(graph, layout, rows[0])
+        schedule = np.column_stack([events, np.full(num_events, RUN)])
+        copies = events >= graph.num_ops
+        activation, device = np.divmod(events[copies] - graph.num_ops, num_devices)
+        schedule[copies, 0], schedule[copies, 1] = graph.activations[activation], device
+        return Plan(graph, problem.cluster, placement, schedule)
+
+    def _record(self, rows: NDArray, order: NDArray[np.uint32]) -> int:
+        self.layout.check(rows)
+        order[:] = UNUSED
+        peaks, finished = np.zeros((1, self.layout.num_devices), np.int64), np.zeros(1, np.bool_)
+        arrays, limits = (self.problem.graph_arrays, self.problem.cluster_arrays), _no_limits(self.problem)
+        decode(*arrays, rows, limits, peaks, np.zeros(1), finished, order, None, None, True)
+        return int(np.count_nonzero(order != UNUSED))
+
+    def _limits(self, cutoff: float | NDArray) -> Limits:
+        limits = _no_limits(self.problem)
+        if self.problem.objective is Objective.RUNNING_TIME:
+            excess, seconds = np.broadcast_to(cutoff, 2).tolist()
+            return limits._replace(excess=excess, seconds=seconds, tail=self._tail)
+        if np.ndim(cutoff) == 0 and cutoff < math.inf:
+            if self.problem.objective is Objective.PEAK_MEMORY:
+                limits.memory[:] = _least_integer_reaching(float(cutoff))
+            elif self.problem.objective is Objective.PEAK_UTILISATION:
+                memory = self.problem.cluster.memory.tolist()
+                limits.memory[:] = [_least_bytes_reaching(float(cutoff), size) for size in memory]
+        return limits
+
+    def _decode(
+        self, keys: NDArray, limits: Limits, timed: bool = False
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+        self.layout.check(keys)
+        keys = np.ascontiguousarray(keys)
+        peaks = np.zeros((len(keys), self.layout.num_devices), np.int64)
+        seconds, finished = np.zeros(len(keys)), np.zeros(len(keys), np.bool_)
+        pair = True if self.layout.num_devices == 2 else None
+        clock = True if timed or self._timed else None
+        order = np.empty(0, np.uint32)
+        arrays = self.problem.graph_arrays, self.problem.cluster_arrays
+        decode(*arrays, keys, limits, peaks, seconds, finished, order, pair, clock, None)
+        return peaks, seconds, finished
+
+
+UNUSED = 0xFFFFFFFF
+
+
+def utilisation(peaks: NDArray[np.int64], memory: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Peaks as shares of the devices' memory; infinite where a device without memory is used."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(peaks == 0, 0.0, peaks / memory)
+
+
+def placement_of(graph: ComputationGraph, layout: Layout, row: NDArray) -> NDArray[np.int32]:
+    """int32, shape (num_ops,): the device of each op behind one row of keys."""
+    affinities = row[layout.affinities].reshape(layout.num_ops, layout.num_devices)
+    placement = affinities.argmax(axis=1).astype(np.int32)
+    grouped = np.flatnonzero(graph.colocation >= 0)
+    if len(grouped):
+        _, first, group = np.unique(graph.colocation[grouped], return_index=True, return_inverse=True)
+        placement[grouped] = placement[grouped[first][group]]
+    return placement
+
+
+def encode(plan: Plan) -> NDArray:
+    """A row of keys that decodes to ``plan``: uint16 or uint32, shape (num_padded_keys,).
+
+    The chosen device's affinity is three quarters of the key range, the others one quarter; the events' keys fall
+    evenly along the schedule.
+    """
+    graph, num_devices = plan.graph, plan.cluster.num_devices
+    layout = Layout.of(graph, num_devices)
+    size = 2 ** (8 * layout.key_dtype.itemsize)
+    keys = np.zeros(layout.num_padded_keys, np.int64)
+    affinities = keys[layout.affinities].reshape(graph.num_ops, num_devices)
+    affinities[:] = size // 4
+    affinities[np.arange(graph.num_ops), plan.placement] = 3 * size // 4
+    num_events = len(plan.schedule)
+    falling = size - 1 - np.arange(num_events, dtype=np.int64) * size // max(num_events, 1)
+    runs = plan.schedule[:, 1] == RUN
+    keys[layout.priorities][plan.schedule[runs, 0]] = falling[runs]
+    activation_of = np.zeros(graph.num_tensors, np.int64)
+    activation_of[graph.activations] = np.arange(graph.num_activations)
+    slots = activation_of[plan.schedule[~runs, 0]] * num_devices + plan.schedule[~runs, 1]
+    keys[layout.transfers][slots] = falling[~runs]
+    return keys.astype(layout.key_dtype)
+
+
+def tails(graph: ComputationGraph, cluster: Cluster) -> NDArray[np.float64]:
+    """float64, shape (num_ops,): seconds of the longest path that starts after each op, at the highest speed."""
+    fastest = float(cluster.speed.max())
+    tail = [0.0] * graph.num_ops
+    runtime = (graph.runtime / fastest).tolist()
+    for op, before in reversed(list(enumerate(graph.predecessors.to_lists()))):
+        reach = tail[op] + runtime[op]
+        for other in before:
+            if tail[other] < reach:
+                tail[other] = reach
+    return np.array(tail)
+
+
+def _no_limits(problem: Problem) -> Limits:
+    memory = np.full(problem.cluster.num_devices, UNLIMITED, np.int64)
+    return Limits(memory, math.inf, math.inf, np.zeros(problem.graph.num_ops))
+
+
+def _least_integer_reaching(value: float) -> int:
+    """The lowest byte count that, as a float64, is not below ``value``."""
+    return min(_first_true(lambda size: float(size) >= value, math.ceil(value)), UNLIMITED)
+
+
+def _least_bytes_reaching(share: float, memory: int) -> int:
+    """The lowest byte count whose share of ``memory`` is not below ``share``."""
+    if share <= 0:
+        return 0
+    if memory == 0:
+        return 1
+    return min(_first_true(lambda size: size / memory >= share, math.ceil(share * memory)), UNLIMITED)
+
+
+def _first_true(reached, guess: int) -> int:  # type: ignore[no-untyped-def]
+    """The lowest integer near ``guess`` for which the monotone ``reached`` holds."""
+    step = 1
+    while reached(guess):
+        guess -= step
+        step *= 2
+    low, high = guess, guess + step
+    while not reached(high):
+        low, high = high, high + 2 * (high - low)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high

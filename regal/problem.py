@@ -1,0 +1,86 @@
+"""What every search is asked: a graph, a cluster and an objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from regal.cluster import Cluster
+from regal.cost.cost import Cost
+from regal.graph import ComputationGraph
+from regal.graph.checks import check_total
+
+if TYPE_CHECKING:
+    from regal.cost.arrays import ClusterArrays, GraphArrays
+
+
+class Objective(Enum):
+    """What is to be as low as it can be.
+
+    ``PEAK_MEMORY``: bytes on the fullest device. ``PEAK_UTILISATION``: the fullest device's share of its memory.
+    ``RUNNING_TIME``: seconds, where any plan that fits the devices beats one that does not, and of those that do not
+    the one with fewer excess bytes wins. ``PARETO``: peak memory and running time at once, a front of plans.
+    """
+
+    PEAK_MEMORY = "peak-memory"
+    PEAK_UTILISATION = "peak-utilisation"
+    RUNNING_TIME = "running-time"
+    PARETO = "pareto"
+
+    @classmethod
+    def of(cls, value: Objective | str) -> Objective:
+        """The objective of that name; raises ``ValueError`` that lists the names."""
+        try:
+            return cls(value)
+        except ValueError:
+            names = ", ".join(objective.value for objective in cls)
+            raise ValueError(f"objective must be one of {names}, not {value!r}") from None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph, a cluster and an objective.
+
+    Raises
+    ------
+    ValueError
+        When all bytes of the graph times the number of devices do not stay below 2^63.
+    """
+
+    graph: ComputationGraph
+    cluster: Cluster = field(default_factory=Cluster.uniform)
+    objective: Objective = Objective.PEAK_MEMORY
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "objective", Objective.of(self.objective))
+        check_total(self.graph, self.cluster.num_devices)
+
+    @cached_property
+    def graph_arrays(self) -> GraphArrays:
+        """The graph as the kernels read it."""
+        from regal.cost.arrays import graph_arrays
+
+        return graph_arrays(self.graph)
+
+    @cached_property
+    def cluster_arrays(self) -> ClusterArrays:
+        """The cluster as the kernels read it."""
+        from regal.cost.arrays import cluster_arrays
+
+        return cluster_arrays(self.cluster)
+
+    def objective_value(self, cost: Cost) -> float:
+        """Bytes, share or seconds; for ``PARETO`` the bytes."""
+        if self.objective is Objective.RUNNING_TIME:
+            return cost.running_time
+        if self.objective is Objective.PEAK_UTILISATION:
+            return cost.peak_utilisation(self.cluster)
+        return cost.max_peak_memory
+
+    def rank(self, cost: Cost) -> tuple[float, ...]:
+        """What plans are ordered by, lexicographically; lower is better."""
+        if self.objective is Objective.RUNNING_TIME:
+            return (cost.excess_bytes(self.cluster), cost.running_time)
+        return (self.objective_value(cost),)
