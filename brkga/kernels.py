@@ -13,6 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from brkga.proposal import BETA, QUANTIZED, UNIFORM
+
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -21,8 +23,8 @@ ONE = np.uint64(1)
 PARENTS, CROSSOVER, SAMPLE, SOURCE = (np.uint64(purpose) for purpose in range(4))
 """What a stream of random words is for."""
 
-UNIFORM, QUANTIZED, BETA = 0, 1, 2
-"""Kinds of proposal."""
+FIRST, AGAIN = np.uint64(0), np.uint64(4)
+"""Attempts at a row, added to the purpose: a row that is a duplicate is made again."""
 
 
 class BreedArrays(NamedTuple):
@@ -32,6 +34,8 @@ class BreedArrays(NamedTuple):
     ----------
     bits : int
         Bits per key, 16 or 32.
+    tail : uint64
+        Mask of the bits of a row's last word that belong to keys; the others stay 0.
     seed, island, generation : uint64
         Where in the search the rows are made; the counters of the random numbers.
     mutants : int
@@ -56,6 +60,7 @@ class BreedArrays(NamedTuple):
     """
 
     bits: int
+    tail: np.uint64
     seed: np.uint64
     island: np.uint64
     generation: np.uint64
@@ -232,12 +237,12 @@ def log_gamma_variate(counter, shape):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def sample(row, index, breed):  # type: ignore[no-untyped-def]
+def sample(row, index, attempt, breed):  # type: ignore[no-untyped-def]
     """Fill ``row``, which has number ``index``, with a fresh chromosome from the proposal."""
-    start = stream(breed.seed, breed.island, breed.generation, index, SAMPLE)
+    start = stream(breed.seed, breed.island, breed.generation, index, SAMPLE + attempt)
     kind = breed.kind
     if kind != UNIFORM and breed.uniform_share > 0:
-        source = mix(stream(breed.seed, breed.island, breed.generation, index, SOURCE))
+        source = mix(stream(breed.seed, breed.island, breed.generation, index, SOURCE + attempt))
         if (source >> np.uint64(32)) < breed.uniform_share:
             kind = UNIFORM
     if kind == QUANTIZED:
@@ -246,40 +251,65 @@ def sample(row, index, breed):  # type: ignore[no-untyped-def]
         sample_beta(row, start, breed.shapes, breed.bits)
     else:
         sample_uniform(row, start)
+    row[len(row) - 1] &= breed.tail
+
+
+@njit(cache=True)
+def mate(row, index, attempt, previous, breed):  # type: ignore[no-untyped-def]
+    """Fill ``row``, which has number ``index``, with an offspring of rows of ``previous``, the elites first.
+
+    The elite parents are drawn uniformly from the elites, the others uniformly from all other rows; with more than
+    two parents they are distinct and stand in order of their row numbers within each of the two kinds.
+    """
+    elites, population = breed.elites, len(previous)
+    parents = stream(breed.seed, breed.island, breed.generation, index, PARENTS + attempt)
+    start = stream(breed.seed, breed.island, breed.generation, index, CROSSOVER + attempt)
+    if breed.parents == 2:
+        elite = below(mix(parents), elites)
+        other = below(mix(parents + GOLDEN), population - elites) + np.uint64(elites)
+        cross_two(row, previous[elite], previous[other], start, breed.inherit, breed.bits)
+    else:
+        chosen = np.empty(breed.parents, np.int64)
+        draw_distinct(chosen[: breed.elite_parents], parents, 0, elites)
+        after = parents + np.uint64(breed.parents) * GOLDEN
+        draw_distinct(chosen[breed.elite_parents :], after, elites, population)
+        cross_many(row, previous, chosen, start, breed.shares, breed.bits)
 
 
 @njit(cache=True, nogil=True)
 def sample_rows(rows, first, last, breed):  # type: ignore[no-untyped-def]
     """Fill ``rows[first:last]`` with fresh chromosomes."""
     for index in range(first, last):
-        sample(rows[index], index, breed)
+        sample(rows[index], index, FIRST, breed)
+
+
+@njit(cache=True)
+def breed_row(rows, previous, index, attempt, breed):  # type: ignore[no-untyped-def]
+    """Fill ``rows[index]`` with a mutant or an offspring of ``previous``; the mutants are spread evenly."""
+    if is_mutant(index - breed.elites, breed.mutants, len(previous) - breed.elites):
+        sample(rows[index], index, attempt, breed)
+    else:
+        mate(rows[index], index, attempt, previous, breed)
 
 
 @njit(cache=True, nogil=True)
 def breed_rows(rows, previous, first, last, breed):  # type: ignore[no-untyped-def]
-    """Fill ``rows[first:last]`` with the mutants and offspring of ``previous``, whose first rows are the elites.
-
-    The first parents are drawn uniformly from the elites, the others uniformly from all other rows; with more than
-    two parents they stand in order of their row numbers within each of the two kinds.
-    """
-    population = len(previous)
-    new_rows = population - breed.elites
-    chosen = np.empty(breed.parents, np.int64)
+    """Fill ``rows[first:last]`` with the mutants and offspring of ``previous``, whose first rows are the elites."""
     for index in range(first, last):
-        if is_mutant(index - breed.elites, breed.mutants, new_rows):
-            sample(rows[index], index, breed)
-            continue
-        parents = stream(breed.seed, breed.island, breed.generation, index, PARENTS)
-        start = stream(breed.seed, breed.island, breed.generation, index, CROSSOVER)
-        if breed.parents == 2 and breed.elite_parents == 1:
-            elite = below(mix(parents), breed.elites)
-            other = below(mix(parents + GOLDEN), new_rows) + np.uint64(breed.elites)
-            cross_two(rows[index], previous[elite], previous[other], start, breed.inherit, breed.bits)
-        else:
-            draw_distinct(chosen[: breed.elite_parents], parents, 0, breed.elites)
-            after = parents + np.uint64(breed.parents) * GOLDEN
-            draw_distinct(chosen[breed.elite_parents :], after, breed.elites, population)
-            cross_many(rows[index], previous, chosen, start, breed.shares, breed.bits)
+        breed_row(rows, previous, index, FIRST, breed)
+
+
+@njit(cache=True, nogil=True)
+def shake_rows(rows, previous, first, last, breed):  # type: ignore[no-untyped-def]
+    """Fill ``rows[first:last]``: elites of ``previous`` whose keys stay with the chance ``inherit``, fresh rows behind.
+
+    The other keys of an elite come from a fresh chromosome.
+    """
+    for index in range(first, last):
+        sample(rows[index], index, FIRST, breed)
+        if index < breed.elites:
+            start = stream(breed.seed, breed.island, breed.generation, index, CROSSOVER)
+            cross_two(rows[index], previous[index], rows[index], start, breed.inherit, breed.bits)
 
 
 @njit(cache=True)
@@ -297,11 +327,44 @@ def draw_distinct(chosen, start, low, high):  # type: ignore[no-untyped-def]
     chosen.sort()
 
 
+@njit(cache=True)
+def hash_row(row):  # type: ignore[no-untyped-def]
+    """A 64-bit hash of ``row``, never 0."""
+    total = np.uint64(0)
+    for k in range(len(row)):
+        total += mix(row[k] + np.uint64(k + 1) * GOLDEN)
+    return total | ONE
+
+
+@njit(cache=True)
+def is_new(key, slots):  # type: ignore[no-untyped-def]
+    """Whether ``key`` is not in the hash table ``slots``, which is then given it; 0 marks an empty slot."""
+    mask = np.uint64(len(slots) - 1)
+    place = (key >> ONE) & mask
+    while slots[place] != 0:
+        if slots[place] == key:
+            return False
+        place = (place + ONE) & mask
+    slots[place] = key
+    return True
+
+
 @njit(cache=True, nogil=True)
-def hash_rows(rows, first, last, hashes):  # type: ignore[no-untyped-def]
-    """Write a 64-bit hash of each of ``rows[first:last]`` into ``hashes``."""
-    for index in range(first, last):
-        total = np.uint64(0)
-        for k in range(rows.shape[1]):
-            total += mix(rows[index, k] + np.uint64(k + 1) * GOLDEN)
-        hashes[index] = mix(total)
+def replace_duplicates(rows, previous, breed):  # type: ignore[no-untyped-def]
+    """Breed again, once, each new row that equals an elite of ``previous`` or an earlier new row; returns how many.
+
+    Rows are compared by their hashes.
+    """
+    size = 1
+    while size < 2 * len(rows):
+        size *= 2
+    slots = np.zeros(size, np.uint64)
+    for index in range(breed.elites):
+        is_new(hash_row(previous[index]), slots)
+    replaced = 0
+    for index in range(breed.elites, len(rows)):
+        if not is_new(hash_row(rows[index]), slots):
+            breed_row(rows, previous, index, AGAIN, breed)
+            is_new(hash_row(rows[index]), slots)
+            replaced += 1
+    return replaced

@@ -1,1 +1,85 @@
-"""Decide where and when the ops of a computation graph run."""
+"""Decide where and when the ops of a neural network's computation graph run.
+
+>>> import regal
+>>> graph = regal.example_graph("branches")
+>>> result = regal.optimize(graph, devices=1, evaluations=500)
+>>> result.peak_memory
+(106,)
+
+Everything named here loads on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regal.cluster import Cluster, Device, Link
+    from regal.cost import Cost
+    from regal.frontends import Rates, load, trace
+    from regal.graph import ComputationGraph, GraphBuilder, example_graph, write_graph
+    from regal.plan import Plan, check_plan
+    from regal.problem import Objective, Problem
+    from regal.search import Front, Result, lower_bound, optimize
+    from regal.verify import verify
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Cluster": "regal.cluster",
+    "ComputationGraph": "regal.graph",
+    "Cost": "regal.cost",
+    "Device": "regal.cluster",
+    "Front": "regal.search",
+    "GraphBuilder": "regal.graph",
+    "Link": "regal.cluster",
+    "Objective": "regal.problem",
+    "Plan": "regal.plan",
+    "Problem": "regal.problem",
+    "Rates": "regal.frontends",
+    "Result": "regal.search",
+    "check_plan": "regal.plan",
+    "example_graph": "regal.graph",
+    "load": "regal.frontends",
+    "lower_bound": "regal.search",
+    "optimize": "regal.search",
+    "trace": "regal.frontends",
+    "verify": "regal.verify",
+    "write_graph": "regal.graph",
+}
+
+__all__ = [
+    "Cluster",
+    "ComputationGraph",
+    "Cost",
+    "Device",
+    "Front",
+    "GraphBuilder",
+    "Link",
+    "Objective",
+    "Plan",
+    "Problem",
+    "Rates",
+    "Result",
+    "check_plan",
+    "example_graph",
+    "load",
+    "lower_bound",
+    "optimize",
+    "trace",
+    "verify",
+    "write_graph",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'regal' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,32 +10,12 @@ from regal.cluster import Cluster
 from regal.cost.cost import Cost
 from regal.graph import ComputationGraph
 from regal.graph.checks import check_total
+from regal.objective import Objective
+
+__all__ = ["Objective", "Problem"]
 
 if TYPE_CHECKING:
     from regal.cost.arrays import ClusterArrays, GraphArrays
-
-
-class Objective(Enum):
-    """What is to be as low as it can be.
-
-    ``PEAK_MEMORY``: bytes on the fullest device. ``PEAK_UTILISATION``: the fullest device's share of its memory.
-    ``RUNNING_TIME``: seconds, where any plan that fits the devices beats one that does not, and of those that do not
-    the one with fewer excess bytes wins. ``PARETO``: peak memory and running time at once, a front of plans.
-    """
-
-    PEAK_MEMORY = "peak-memory"
-    PEAK_UTILISATION = "peak-utilisation"
-    RUNNING_TIME = "running-time"
-    PARETO = "pareto"
-
-    @classmethod
-    def of(cls, value: Objective | str) -> Objective:
-        """The objective of that name; raises ``ValueError`` that lists the names."""
-        try:
-            return cls(value)
-        except ValueError:
-            names = ", ".join(objective.value for objective in cls)
-            raise ValueError(f"objective must be one of {names}, not {value!r}") from None
 
 
 @dataclass(frozen=True)

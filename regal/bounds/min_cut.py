@@ -63,6 +63,7 @@ def largest_min_cut(
     live: Liveness,
     *,
     seconds: float | None = None,
+    max_flows: int | None = None,
     floor: int = 0,
     progress: Callable[[MinCut], None] | None = None,
 ) -> MinCut:
@@ -77,6 +78,8 @@ def largest_min_cut(
     ----------
     seconds : float, optional
         Checked between flows; without it the result is complete. With 0 the value is the largest ``live.own``.
+    max_flows : int, optional
+        Stop after this many maximum flows: unlike ``seconds``, a limit that gives the same result every time.
     floor : int
         Cuts up to this value are of no interest.
     progress : callable, optional
@@ -108,7 +111,7 @@ def largest_min_cut(
     best = MinCut(int(live.own[op]), op, False, 0, position.copy(), int(upper.max()))
     network = None
     while upper.max() > max(best.value, floor):
-        if time.perf_counter() >= deadline:
+        if time.perf_counter() >= deadline or best.flows == max_flows:
             return best
         network = network or CutNetwork(live)
         open_ops = upper > max(best.value, floor)

@@ -1,0 +1,1 @@
+"""The command line: ``regal optimize``, ``verify``, ``inspect``, ``trace`` and ``convert``."""

@@ -38,6 +38,6 @@ class Cost:
     def peak_utilisation(self, cluster: Cluster) -> float:
         """The fullest device's peak as a share of its memory; infinite where a device without memory is used."""
         return max(
-            peak / device.memory if device.memory else (float("inf") if peak else 0.0)
+            float(peak) / float(device.memory) if device.memory else (float("inf") if peak else 0.0)
             for peak, device in zip(self.peak_memory, cluster.devices, strict=True)
         )

@@ -118,7 +118,7 @@ def walk(plan: Plan) -> Iterator[Step]:
             memory[device] += sizes[what]
             during = memory[device]
             remaining[what, home] -= 1
-            send = float(sizes[what] / cluster.bandwidth[home, device])
+            send = sizes[what] / float(cluster.bandwidth[home, device])
             start = max(finish_of[producer[what]], link_free.get((home, device), 0.0), device_free[device])
             link_free[home, device] = start + send
             finish = available[what, device] = (start + float(cluster.latency[home, device])) + send

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +74,7 @@ class Decoder:
         return fitness
 
     def costs(self, keys: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Peak memory (m, num_devices) in bytes and running time (m,) in seconds of each row, whatever the objective."""
+        """Peak memory (m, num_devices) in bytes and running time (m,) in seconds of each row."""
         peaks, seconds, _ = self._decode(keys, _no_limits(self.problem), timed=True)
         return peaks, seconds
 
@@ -105,10 +108,10 @@ class Decoder:
             return limits._replace(excess=excess, seconds=seconds, tail=self._tail)
         if np.ndim(cutoff) == 0 and cutoff < math.inf:
             if self.problem.objective is Objective.PEAK_MEMORY:
-                limits.memory[:] = _least_integer_reaching(float(cutoff))
+                limits.memory[:] = _least_reaching(float(cutoff), float) - 1
             elif self.problem.objective is Objective.PEAK_UTILISATION:
-                memory = self.problem.cluster.memory.tolist()
-                limits.memory[:] = [_least_bytes_reaching(float(cutoff), size) for size in memory]
+                for d, memory in enumerate(self.problem.cluster.memory.tolist()):
+                    limits.memory[d] = _least_reaching(float(cutoff), partial(_share, memory)) - 1
         return limits
 
     def _decode(
@@ -170,6 +173,22 @@ def encode(plan: Plan) -> NDArray:
     return keys.astype(layout.key_dtype)
 
 
+def order_keys(graph: ComputationGraph, layout: Layout, order: NDArray[np.int64]) -> NDArray:
+    """A row of keys that runs the ops in ``order`` on any placement: layout's dtype, shape (num_padded_keys,).
+
+    A copy has the key of the first op that reads its tensor plus one, so that it is made when it is needed.
+    Affinities are left 0.
+    """
+    size = 2 ** (8 * layout.key_dtype.itemsize)
+    keys = np.zeros(layout.num_padded_keys, np.int64)
+    priorities = keys[layout.priorities]
+    priorities[order] = size - 2 - np.arange(graph.num_ops, dtype=np.int64) * (size - 1) // max(graph.num_ops, 1)
+    first = np.zeros(graph.num_tensors, np.int64)
+    np.maximum.at(first, graph.inputs.values, priorities[graph.inputs.row_of_value])
+    keys[layout.transfers] = np.repeat(first[graph.activations] + 1, layout.num_devices)
+    return keys.astype(layout.key_dtype)
+
+
 def tails(graph: ComputationGraph, cluster: Cluster) -> NDArray[np.float64]:
     """float64, shape (num_ops,): seconds of the longest path that starts after each op, at the highest speed."""
     fastest = float(cluster.speed.max())
@@ -183,35 +202,15 @@ def tails(graph: ComputationGraph, cluster: Cluster) -> NDArray[np.float64]:
     return np.array(tail)
 
 
+def _share(memory: int, peak: int) -> float:
+    return float(peak) / float(memory) if memory else (math.inf if peak else 0.0)
+
+
 def _no_limits(problem: Problem) -> Limits:
     memory = np.full(problem.cluster.num_devices, UNLIMITED, np.int64)
     return Limits(memory, math.inf, math.inf, np.zeros(problem.graph.num_ops))
 
 
-def _least_integer_reaching(value: float) -> int:
-    """The lowest byte count that, as a float64, is not below ``value``."""
-    return min(_first_true(lambda size: float(size) >= value, math.ceil(value)), UNLIMITED)
-
-
-def _least_bytes_reaching(share: float, memory: int) -> int:
-    """The lowest byte count whose share of ``memory`` is not below ``share``."""
-    if share <= 0:
-        return 0
-    if memory == 0:
-        return 1
-    return min(_first_true(lambda size: size / memory >= share, math.ceil(share * memory)), UNLIMITED)
-
-
-def _first_true(reached, guess: int) -> int:  # type: ignore[no-untyped-def]
-    """The lowest integer near ``guess`` for which the monotone ``reached`` holds."""
-    step = 1
-    while reached(guess):
-        guess -= step
-        step *= 2
-    low, high = guess, guess + step
-    while not reached(high):
-        low, high = high, high + 2 * (high - low)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+def _least_reaching(value: float, figure: Callable[[int], float]) -> int:
+    """The lowest byte count whose ``figure``, which grows with the bytes, is not below ``value``."""
+    return bisect_left(range(UNLIMITED), value, key=figure)

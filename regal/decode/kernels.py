@@ -5,9 +5,9 @@ a two-level bitmap finds the best non-empty one, and the few events of one bucke
 activation waits for on each device is counted when its producer runs, by the same pass over its consumers that frees
 them, so nothing is prepared for events that a cutoff never reaches.
 
-The flags ``pair``, ``timed`` and ``record`` are True or None: the compiler drops what a None switches off. Array indices
-are unsigned (Numba then needs no wrap-around test), and the loop over events calls no function that takes arrays (each
-such call would count references).
+The flags ``pair``, ``timed`` and ``record`` are True or None: the compiler drops what a None switches off. Array
+indices are unsigned (Numba then needs no wrap-around test), and the loop over events calls no function that takes
+arrays (each such call would count references).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Limits(NamedTuple):
     Attributes
     ----------
     memory : int64, shape (num_devices,)
-        A device that reaches this many bytes ends the walk (memory objectives).
+        A device that exceeds this many bytes ends the walk (memory objectives).
     excess, seconds : float
         A pair (excess bytes, running time) that reaches this pair ends the walk (running time).
     tail : float64, shape (num_ops,) or (0,)
@@ -56,10 +56,11 @@ class Limits(NamedTuple):
 class Scratch(NamedTuple):
     """Working arrays of one thread.
 
-    Per op: ``state`` (device and count of awaited events) and ``earliest`` (seconds). Per activation: ``made`` (seconds
-    when its producer finished) and per device ``remaining`` (reads and copies still to come). The bucket queue: ``heads``
-    of the chains, ``chain`` from an event to the next, ``bitmap`` of non-empty buckets; ``ready`` holds events on their way
-    into it. Per device: ``memory`` and ``final`` (bytes), ``device_free`` and ``work`` (seconds). Per pair: ``link_free``.
+    Per op: ``state`` (device and count of awaited events) and ``earliest`` (seconds). Per activation: ``made``
+    (seconds when its producer finished) and per device ``remaining`` (reads and copies still to come). The bucket
+    queue: ``heads`` of the chains, ``chain`` from an event to the next, ``bitmap`` of non-empty buckets; ``ready``
+    holds events on their way into it. Per device: ``memory`` and ``final`` (bytes), ``device_free`` and ``work``
+    (seconds). Per pair of devices: ``link_free`` (seconds).
     """
 
     state: NDArray[np.uint64]
@@ -256,7 +257,7 @@ def walk(graph, cluster, row, limits, scratch, peak, order, pair, timed, record)
                     break
             else:
                 peak[device] = max(peak[device], high)
-                if high >= memory_limit[device]:
+                if high > memory_limit[device]:
                     break
             level += output_bytes[event]
             at = np.uint64(op_links[event])
@@ -291,9 +292,8 @@ def walk(graph, cluster, row, limits, scratch, peak, order, pair, timed, record)
                     own -= local << COUNT
                     state[consumer] = own
                     here += local
-                    if timed is not None:
-                        if local:
-                            earliest[consumer] = max(earliest[consumer], finish)
+                    if timed is not None and local:
+                        earliest[consumer] = max(earliest[consumer], finish)
                     ready[fresh] = consumer
                     fresh += local & np.uint64((own >> COUNT) == 0)
                     at += ONE
@@ -357,7 +357,7 @@ def walk(graph, cluster, row, limits, scratch, peak, order, pair, timed, record)
                     device_free[home] = max(device_free[home], finish)
             else:
                 peak[device] = max(peak[device], high)
-                if high >= memory_limit[device]:
+                if high > memory_limit[device]:
                     break
             at = np.uint64(consumer_links[activation])
             consumer = links[at]
@@ -366,9 +366,8 @@ def walk(graph, cluster, row, limits, scratch, peak, order, pair, timed, record)
                 local = np.uint64((own & DEVICE) == device)
                 own -= local << COUNT
                 state[consumer] = own
-                if timed is not None:
-                    if local:
-                        earliest[consumer] = max(earliest[consumer], finish)
+                if timed is not None and local:
+                    earliest[consumer] = max(earliest[consumer], finish)
                 ready[fresh] = consumer
                 fresh += local & np.uint64((own >> COUNT) == 0)
                 at += ONE
@@ -427,7 +426,7 @@ def decode(graph, cluster, keys, limits, peaks, seconds, finished, order, pair, 
             lost |= least == limits.excess and np.max(work) * SHAVE >= limits.seconds
         else:
             for device in range(num_devices):
-                lost |= final[device] >= limits.memory[device]
+                lost |= final[device] > limits.memory[device]
         if lost:
             finished[index] = False
         else:

@@ -32,8 +32,11 @@ def read_bytes(path: str | Path, limit: int = MAX_TEXT) -> bytes:
         with open(path, "rb") as file:
             magic = file.read(2)
             file.seek(0)
-            source = gzip.open(file) if magic == b"\x1f\x8b" else file
-            data = _read_bounded(source, limit)
+            if magic == b"\x1f\x8b":
+                with gzip.open(file) as unpacked:
+                    data = _read_bounded(unpacked, limit)
+            else:
+                data = _read_bounded(file, limit)
     except EOFError as error:
         raise ParseError(f"{path}: the gzip data end too early") from error
     except (zlib.error, gzip.BadGzipFile) as error:

@@ -1,0 +1,45 @@
+"""What several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from regal.cluster import Cluster
+    from regal.graph import ComputationGraph
+
+
+def load_graph(source: str, dimensions: tuple[str, ...]) -> ComputationGraph:
+    """The graph of ``source``; ``dimensions`` are the ``--dim`` options."""
+    from regal.frontends import load
+
+    options: dict[str, Any] = {}
+    for text in dimensions:
+        name, equals, size = text.rpartition("=")
+        if not size.isascii() or not size.isdigit() or len(size) > 9 or (equals and not name):
+            raise ValueError(f"--dim takes NAME=SIZE or SIZE with a whole number, not {text!r}")
+        if equals:
+            options.setdefault("dimensions", {})[name] = int(size)
+        else:
+            options["default_dimension"] = int(size)
+    return load(source, **options)
+
+
+def load_cluster(path: Path | None, devices: int) -> Cluster:
+    """The cluster of a TOML file, or equal devices."""
+    from regal.cluster import Cluster
+
+    return Cluster.uniform(devices) if path is None else Cluster.load(path)
+
+
+def check_folder(path: Path | None, suffixes: tuple[str, ...], option: str) -> None:
+    """Refuse an output file before the work is done: its folder must exist and its name end as it should."""
+    if path is None:
+        return
+    if not str(path).endswith(suffixes):
+        raise ValueError(f"{option} {path}: the name must end in {' or '.join(suffixes)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"{option} {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{option} {path}: is a folder")

@@ -1,0 +1,49 @@
+"""What the command line says about itself."""
+
+APP = """Decide where and when the ops of a neural network's computation graph run: less memory, or less time.
+
+A first plan: `regal optimize example:branches --devices 1`. A model of yours: `regal trace my_module:my_function
+--training --output model.json.gz`, then `regal inspect model.json.gz` and `regal optimize model.json.gz --output
+plan.json --plot plan.html`.
+"""
+OPTIMIZE = """Search for a placement and a schedule of GRAPH; print what it costs and how far from optimal it can be.
+
+Ctrl-C ends the search with the best plan so far. The same seed gives the same plan on any number of threads.
+"""
+VERIFY = """Recompute everything that PLAN says about GRAPH with the plain reference, on the plan's own cluster.
+
+Exit code 0 when all of it is right, 1 with the broken rule when the plan or a figure is wrong or the graph is another
+one, 2 when a file cannot be read.
+"""
+INSPECT = (
+    """Show what GRAPH is: counts, sizes, depth, program-order peak, lower bounds, and the headroom between them."""
+)
+TRACE = """Trace a PyTorch model into a graph file, without allocating its tensors.
+
+TARGET is `module:function`; the function takes no argument and returns `(model, example_inputs)`, or a dict with
+`model`, `example_inputs` and, if wanted, `loss`, `name` and `training`.
+"""
+CONVERT = """Read a graph in any known format and write it as regal-graph/1 (.json or .json.gz)."""
+
+GRAPH = "A graph file (.json, .json.gz, .onnx), or example:NAME."
+PLAN = "A plan or front file that `regal optimize --output` wrote."
+TARGET = "module:function; the current folder is searched first."
+DIMENSION = "Size of a dynamic dimension of an ONNX model, e.g. --dim batch=4; `--dim 1` sets all others."
+DEVICES = "Number of equal devices of 16 GiB with free links."
+CLUSTER = "TOML file with devices and links, in place of --devices."
+OBJECTIVE = "What to make as low as it can be; pareto gives a front of plans."
+METHOD = "auto, brkga, heuristics or brute-force; for pareto: auto or nsga2."
+EVALUATIONS = "Stop after this many costed plans."
+SECONDS = "Stop after this long; without --evaluations the only limit."
+SEED = "Seed of the random numbers."
+THREADS = "Threads; more than there are cores is fine."
+WARM_START = "Start from heuristic plans, and never do worse. Without it brkga is the pure algorithm."
+BOUND_SECONDS = "Time for lower bounds; by default at most a fifth of the search's."
+INSPECT_SECONDS = "Time for the min-cut bound."
+CHECKPOINT = "Save the search there now and then, and go on from it when it exists."
+OUTPUT = "Write the plan (regal-plan/1, or regal-front/1 for pareto)."
+PLOT = "Write a picture (.html): memory and Gantt chart, or the front for pareto."
+JSON = "Print one JSON object on stdout and nothing else there."
+TRACE_OUTPUT = "Graph file to write (.json or .json.gz)."
+TRAINING = "Forward and backward in one graph, or forward alone; default: what the function says."
+CONVERT_OUT = "Graph file to write (.json or .json.gz)."

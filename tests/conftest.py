@@ -1,0 +1,10 @@
+"""Tests import their helpers as ``tests.strategies`` and the like, and hypothesis repeats itself."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+settings.register_profile("regal", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("regal")
