@@ -80,27 +80,38 @@ def beta_quantile(a, b, target, low):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def fill_tables(a, b, tables):  # type: ignore[no-untyped-def]
-    """Write the quantiles times 2^32 of every Beta(a[t], b[t]) into ``tables[t]``."""
-    intervals = tables.shape[1] - 1
-    for t in range(len(a)):
-        x = 0.0
-        tables[t, 0] = 0
-        tables[t, intervals] = 2**32
-        for knot in range(1, intervals):
-            # without a bisection, exact for the uniform distribution
-            x = knot / intervals if a[t] == 1.0 and b[t] == 1.0 else beta_quantile(a[t], b[t], knot / intervals, x)
-            tables[t, knot] = np.uint64(x * 2.0**32 + 0.5)
+def fill_table(a, b, table):  # type: ignore[no-untyped-def]
+    """Write the quantiles of Beta(a, b) at equal steps of probability into ``table``; see :func:`quantile_tables`."""
+    intervals = len(table) - 1
+    for knot in range(intervals + 1):
+        table[knot] = knot / intervals
+    if a == 1.0 and b == 1.0:
+        return
+    low = 0.0
+    for knot in range(1, intervals):
+        low = beta_quantile(a, b, knot / intervals, low)
+        table[knot] = low
+    # x times the density of Beta(a, b) is mean times the density of Beta(a + 1, b)
+    mean = a / (a + b)
+    first, last = table[1], table[intervals - 1]
+    below_first = mean * beta_distribution(a + 1.0, b, first)[0] * intervals
+    above_last = mean * (1.0 - beta_distribution(a + 1.0, b, last)[0]) * intervals
+    table[0] = min(max(2.0 * below_first - first, 0.0), first)
+    table[intervals] = max(min(2.0 * above_last - last, 1.0), last)
 
 
 def quantile_tables(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.uint64]:
     """uint64, shape (len(a), 257): quantiles of 0/256 ... 256/256 of each Beta(a[t], b[t]), times 2^32.
+
+    The two outer entries are not the quantiles 0 and 1 but nearer: where the line from them to the next entry has
+    the mean that the distribution has beyond that entry.
 
     Examples
     --------
     >>> quantile_tables(np.array([2.0]), np.array([2.0]))[0, 128] == 2**31
     True
     """
-    tables = np.empty((len(a), KNOTS), np.uint64)
-    fill_tables(np.array(a, np.float64), np.array(b, np.float64), tables)
-    return tables
+    tables = np.empty((len(a), KNOTS))
+    for table, left, right in zip(tables, np.array(a, np.float64), np.array(b, np.float64), strict=True):
+        fill_table(left, right, table)
+    return np.rint(tables * 2.0**32).astype(np.uint64)

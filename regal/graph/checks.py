@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,7 @@ def check_graph(graph: ComputationGraph) -> None:
 
 def _check_lengths(graph: ComputationGraph) -> None:
     n = len(graph.op_names)
-    columns = {
+    columns: dict[str, Sized] = {
         "op_types": graph.op_types,
         "runtime": graph.runtime,
         "workspace": graph.workspace,

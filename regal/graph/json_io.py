@@ -79,7 +79,7 @@ def graph_to_json(graph: ComputationGraph) -> dict[str, Any]:
 def graph_from_json(value: Any) -> ComputationGraph:
     """The graph behind JSON values; raises ``ValueError`` as :func:`read_graph` does."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        found = value.get("format") if isinstance(value, dict) else type(value).__name__
+        found = value.get("format") if isinstance(value, dict) else value
         raise ValueError(f"format must be {FORMAT!r}, not {_short(found)}")
     _check_keys(value, {"format", "name", "ops", "tensors", "meta"}, ("name", "ops", "tensors"), "graph")
     meta = value.get("meta", {})

@@ -31,7 +31,7 @@ def test_a_tensor_can_become_an_output_later():
 
 
 def test_sorting_moves_as_few_ops_as_needed():
-    # written: last(z) reads x, free, first makes x    wanted: free, first, last
+    # first ──x──> last, first ─ ─> free; written last, free, first
     builder = GraphBuilder()
     x = builder.add_tensor(1)
     builder.add_op("use", name="last", inputs=[x])
