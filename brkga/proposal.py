@@ -11,7 +11,7 @@ UNIFORM, QUANTIZED, BETA = 0, 1, 2
 """Kinds of proposal, as the kernels know them."""
 
 KNOTS = 257
-"""Entries of an inverse distribution table: the quantiles of 0/256, 1/256, ..., 256/256."""
+"""Entries of an inverse distribution table: the ends of 256 intervals of equal probability."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class Beta:
 class QuantizedBeta:
     """Keys share a few distributions, each an inverse distribution table; sampling costs what uniform keys cost.
 
-    A draw is interpolated between two knots, so the drawn distribution agrees with the exact one at the knots and
-    its distribution function differs by less than 1/256 between them. The difference is largest in a tail that one
-    interval covers, for example above the last but one knot of Beta(1, 10).
+    A draw is interpolated between two knots, so the drawn distribution agrees with the exact one at the inner knots
+    and its distribution function differs by less than 1/256 anywhere. The outer 1/256 of each tail has the right
+    mean but is uniform, and so does not reach as far as a long tail does.
 
     Attributes
     ----------
     tables : uint64 array, shape (num_tables, 257)
-        Quantiles of 0/256 ... 256/256 times 2^32, ascending, at most 2^32.
+        Quantiles at equal steps of probability, times 2^32: ascending, at most 2^32.
     table_of : uint16 array, shape (num_keys,)
         Table of each key.
 

@@ -76,6 +76,9 @@ class Link:
 
     def __post_init__(self) -> None:
         where = f"link from {self.source!r} to {self.target!r}"
+        for end in (self.source, self.target):
+            if isinstance(end, bool) or not isinstance(end, int):
+                raise ValueError(f"{where}: a link connects two device numbers, not {end!r}")
         if not 0 <= _number(self.latency) < math.inf:
             raise ValueError(f"{where}: latency must be finite seconds, not negative, not {self.latency!r}")
         if not _number(self.bandwidth) > 0:
@@ -107,7 +110,7 @@ class Cluster:
         seen = set()
         for link in self.links:
             for end in (link.source, link.target):
-                if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < n:
+                if not 0 <= end < n:
                     raise ValueError(f"a link names device {end!r}, but the cluster has {n} devices")
             if link.source == link.target:
                 raise ValueError(f"a link connects device {link.source} to itself")
@@ -200,20 +203,18 @@ class Cluster:
                 raise ValueError(f"devices: count must be from 1 to {MAX_DEVICES}, not {count!r}")
             memory = parse_size(table.get("memory", DEFAULT_MEMORY))
             devices += [Device(memory, table.get("speed", 1.0))] * count  # type: ignore[arg-type]
-        links = {}
+        default_links: dict[tuple[int, int], Link] = {}
         if len(devices) <= MAX_DEVICES and (default := value.get("default_link")) is not None:
             _only(default, {"latency", "bandwidth"}, "default_link")
             pairs = [(a, b) for a in range(len(devices)) for b in range(len(devices)) if a != b]
-            links = {pair: _link(*pair, default) for pair in pairs}
-        named = set()
+            default_links = {pair: _link(*pair, default) for pair in pairs}
+        links = []
         for table in _tables(value, "links"):
             _only(table, {"from", "to", "latency", "bandwidth"}, "links")
-            pair = (table.get("from"), table.get("to"))
-            if pair in named:
-                raise ValueError(f"two links from device {pair[0]} to device {pair[1]}")
-            named.add(pair)
-            links[pair] = _link(*pair, table)
-        return cls(tuple(devices), tuple(links.values()))
+            link = _link(table.get("from"), table.get("to"), table)
+            default_links.pop((link.source, link.target), None)
+            links.append(link)
+        return cls(tuple(devices), (*default_links.values(), *links))
 
     def to_json(self) -> dict[str, Any]:
         """JSON values: ``{"devices": [{"memory", "speed"}...], "links": [{"from", "to", "latency", "bandwidth"}...]}``.
@@ -244,7 +245,8 @@ class Cluster:
         for table in _tables(value, "links"):
             _only(table, {"from", "to", "latency", "bandwidth"}, "links")
             bandwidth = math.inf if table.get("bandwidth") is None else table["bandwidth"]
-            links.append(Link(table.get("from"), table.get("to"), table.get("latency", 0.0), bandwidth))
+            ends: tuple[Any, Any] = (table.get("from"), table.get("to"))
+            links.append(Link(*ends, table.get("latency", 0.0), bandwidth))
         return cls(tuple(devices), tuple(links))
 
 

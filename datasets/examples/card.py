@@ -26,9 +26,7 @@ def table() -> str:
         persistent = int(graph.tensor_bytes[(graph.producer < 0) & (graph.consumers.counts > 0)].sum())
         bound = peak_memory_bound(graph, one).value
         sizes = " | ".join(f"{size / 1e6:.1f}" for size in (persistent, activations, peak, bound))
-        lines.append(
-            f"| {graph.name} | {graph.num_ops} | {graph.num_tensors} | {sizes} | `{graph.sha256[:12]}` |"
-        )
+        lines.append(f"| {graph.name} | {graph.num_ops} | {graph.num_tensors} | {sizes} | `{graph.sha256[:12]}` |")
     return "\n".join(lines)
 
 

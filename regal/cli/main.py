@@ -11,7 +11,7 @@ import typer
 from regal.cli import texts
 from regal.objective import Objective
 
-USAGE_ERROR = typer.BadParameter.__mro__[2]
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 """The base class of everything that the command line itself refuses."""
 
 app = typer.Typer(

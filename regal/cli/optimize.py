@@ -11,12 +11,18 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 
 from regal.cli.common import check_folder, load_cluster, load_graph
+from regal.cost import Cost
+from regal.cost.kernels import evaluate
 from regal.objective import Objective
+from regal.plan import plan_from_order
 from regal.plot.style import format_bytes, format_seconds
 from regal.problem import Problem
 from regal.search import Front, Result, lower_bound
 from regal.search import Progress as SearchProgress
 from regal.search import optimize as search
+from regal.search.placements import best_single_device
+
+BEFORE = "program-order, one device"
 
 
 class Request(NamedTuple):
@@ -106,8 +112,7 @@ def _print_result(console: Console, result: Result) -> None:
     table = Table(title=f"{graph.name}: {graph.num_ops} ops on {result.problem.cluster.num_devices} devices")
     for column in ("plan", "peak memory per device", "running time", objective.value):
         table.add_column(column, justify="left" if column == "plan" else "right")
-    best_first = sorted(result.baselines, key=lambda candidate: result.problem.rank(candidate.cost))
-    for name, cost in [*((c.name, c.cost) for c in best_first[:4]), (result.method, result.cost)]:
+    for name, cost in [*_compared_with(result), (result.method, result.cost)]:
         value = _format(objective, result.problem.objective_value(cost))
         table.add_row(name, _peaks(cost.peak_memory), format_seconds(cost.running_time), value)
     if result.lower_bound is not None:
@@ -123,6 +128,16 @@ def _print_result(console: Console, result: Result) -> None:
         f"stopped by {result.stop_reason}, seed {result.seed}",
         highlight=False,
     )
+
+
+def _compared_with(result: Result) -> list[tuple[str, Cost]]:
+    """What to print above the result: program order on one device, and the two best heuristics."""
+    problem = result.problem
+    placement = best_single_device(problem.graph, problem.cluster)
+    before = plan_from_order(problem.graph, problem.cluster, placement, range(problem.graph.num_ops))
+    others = [c for c in result.baselines if c.name != BEFORE]
+    best_first = sorted(others, key=lambda candidate: problem.rank(candidate.cost))
+    return [(BEFORE, evaluate(before, problem.graph_arrays)), *((c.name, c.cost) for c in best_first[:2])]
 
 
 def _print_front(console: Console, front: Front) -> None:

@@ -4,9 +4,7 @@ import pytest
 from brkga import MaxEvaluations, MaxGenerations, MaxSeconds, Stall, State, Target, minimize
 from brkga.stop import check_rules, first_reason
 
-STATE = State(
-    generation=10, evaluations=900, next_evaluations=80, seconds=2.5, best_fitness=3.0, cutoff=4.0, stalled=6
-)
+STATE = State(generation=10, evaluations=900, next_evaluations=80, seconds=2.5, best_fitness=3.0, cutoff=4.0, stalled=6)
 
 
 @pytest.mark.parametrize(

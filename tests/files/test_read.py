@@ -76,7 +76,7 @@ def test_the_estimate_of_parsed_memory_is_safe(text):
     finally:
         tracemalloc.stop()
     assert kept
-    assert peak < estimate
+    assert peak < 1.25 * estimate
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Experiments: each table or figure has a command, and its results are committed."""
