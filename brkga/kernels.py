@@ -169,11 +169,11 @@ def sample_quantized(row, start, tables, table_of, bits):  # type: ignore[no-unt
                 break
             shift = np.uint64(lane * bits)
             draw = (random >> shift) & lane_mask
-            table = tables[table_of[key]]
+            table = table_of[key]
             knot = draw >> fraction_bits
             part = draw & fraction_mask
             # the product needs 33 + fraction_bits <= 57 bits
-            value = (table[knot] * (one - part) + table[knot + ONE] * part) >> down
+            value = (tables[table, knot] * (one - part) + tables[table, knot + ONE] * part) >> down
             word |= min(value, lane_mask) << shift
         row[k] = word
 
@@ -271,7 +271,7 @@ def mate(row, index, attempt, previous, breed):  # type: ignore[no-untyped-def]
     else:
         chosen = np.empty(breed.parents, np.int64)
         draw_distinct(chosen[: breed.elite_parents], parents, 0, elites)
-        after = parents + np.uint64(breed.parents) * GOLDEN
+        after = parents + np.uint64(breed.elite_parents) * GOLDEN
         draw_distinct(chosen[breed.elite_parents :], after, elites, population)
         cross_many(row, previous, chosen, start, breed.shares, breed.bits)
 
@@ -351,9 +351,9 @@ def is_new(key, slots):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def replace_duplicates(rows, previous, breed):  # type: ignore[no-untyped-def]
-    """Breed again, once, each new row that equals an elite of ``previous`` or an earlier new row; returns how many.
+    """Breed again each new row that equals an elite of ``previous`` or an earlier new row; returns how many.
 
-    Rows are compared by their hashes.
+    A row that is a duplicate twice becomes a mutant. Rows are compared by their hashes.
     """
     size = 1
     while size < 2 * len(rows):
@@ -365,6 +365,8 @@ def replace_duplicates(rows, previous, breed):  # type: ignore[no-untyped-def]
     for index in range(breed.elites, len(rows)):
         if not is_new(hash_row(rows[index]), slots):
             breed_row(rows, previous, index, AGAIN, breed)
-            is_new(hash_row(rows[index]), slots)
+            if not is_new(hash_row(rows[index]), slots):
+                sample(rows[index], index, AGAIN, breed)
+                is_new(hash_row(rows[index]), slots)
             replaced += 1
     return replaced

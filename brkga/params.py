@@ -42,8 +42,8 @@ class Parameters:
     uniform_mutants : float
         Chance that a fresh row is uniform whatever the proposal, in [0, 1].
     reject_duplicates : bool
-        Breed a new row again, once, if it equals an elite or an earlier new row. It departs from the published
-        algorithm and costs a hash of the population in each generation.
+        Breed a new row again if it equals an elite or an earlier new row; if it still does, draw a mutant instead.
+        It departs from the published algorithm and costs a hash of the population in each generation.
     islands : int
         Populations that evolve side by side.
     exchange_every : int
@@ -145,13 +145,14 @@ class Parameters:
             _require(received <= p - pe, f"exchange_count * (islands - 1) must be at most {p - pe}", received)
 
     def _check_mating(self) -> None:
-        if np.ndim(self.elite_bias) == 0:
+        dimensions = np.ndim(self.elite_bias)
+        if dimensions == 0:
             shares: tuple[float, ...] = (_number("elite_bias", self.elite_bias),)
             object.__setattr__(self, "elite_bias", shares[0])
         else:
-            shares = tuple(_number("elite_bias", share) for share in np.asarray(self.elite_bias).ravel().tolist())
+            _require(dimensions == 1, "elite_bias must be a number or 1-D, dimensions are", dimensions)
+            shares = tuple(_number("elite_bias", share) for share in self.elite_bias)  # type: ignore[union-attr]
             object.__setattr__(self, "elite_bias", shares)
-            _require(np.ndim(self.elite_bias) == 1 and len(shares) > 0, "elite_bias must be 1-D", shares)
             simple = self.parents == 2 and self.bias is None
             _require(simple, "an elite_bias for each key needs two parents and no bias; parents is", self.parents)
         for share in shares:

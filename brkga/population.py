@@ -111,7 +111,7 @@ class Population:
         rows, known = self.rows[island : island + 1].copy(), self.fitness[island : island + 1].copy()
         rows[0, first:] = words
         ranked = np.empty_like(known)
-        new = fitness.reshape(1, len(words), -1)
+        new = fitness.reshape(1, len(words), self.fitness.shape[2])
         _require_ranked(ranking.rank(rows, self.rows[island : island + 1], known, new, first, ranked), fitness)
         self.rows[island], self.fitness[island] = rows[0], ranked[0]
 

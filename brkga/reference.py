@@ -201,12 +201,14 @@ def shake_rows(
 
 
 def replace_duplicates(rows: NDArray[np.uint64], previous: NDArray[np.uint64], breed: BreedArrays) -> int:
-    """Breed again, once, each new row that equals an elite or an earlier new row; returns how many."""
+    """Breed again, then draw, each new row that equals an elite or an earlier new row; returns how many."""
     seen = {row.tobytes() for row in previous[: breed.elites]}
     replaced = 0
     for index in range(breed.elites, len(rows)):
         if rows[index].tobytes() in seen:
             breed_row(rows, previous, index, AGAIN, breed)
+            if rows[index].tobytes() in seen:
+                sample(rows[index], index, AGAIN, breed)
             replaced += 1
         seen.add(rows[index].tobytes())
     return replaced

@@ -84,7 +84,7 @@ def test_shaking_is_equal_and_redraws_its_share(dtype):
 
 
 def test_replacing_duplicates_is_equal():
-    _, breed, previous = setting(6, np.uint16)
+    _, breed, previous = setting(60, np.uint16)
     rows = np.zeros_like(previous)
     kernels.breed_rows(rows, previous, 4, POPULATION, breed)
     rows[6], rows[7], rows[12] = rows[5], previous[2], previous[10]
@@ -98,6 +98,19 @@ def test_replacing_duplicates_is_equal():
     assert set(replaced.values()) == {2}
     changed = (made != rows).any(axis=1)
     assert np.flatnonzero(changed).tolist() == [6, 7]
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_row_that_is_a_duplicate_again_becomes_a_mutant(bias):
+    """With a bias of 1 or 0 each child is a parent: an elite, a duplicate, or another row, which is none."""
+    layout, breed, previous = setting(60, np.uint16, bias=(bias, 1.0 - bias))
+    rows = np.zeros_like(previous)
+    kernels.breed_rows(rows, previous, 4, POPULATION, breed)
+    made = both(lambda backend, rows: backend.replace_duplicates(rows, previous, breed), rows)
+    keys, old = layout.keys(made)[4:], layout.keys(previous)
+    assert len(np.unique(keys, axis=0)) == 16
+    assert not any((old[:4] == row).all(axis=1).any() for row in keys)
+    assert sum((old[4:] == row).all(axis=1).any() for row in keys) == (0 if bias else pytest.approx(10, abs=3))
 
 
 @pytest.mark.parametrize(("counter", "a", "b"), [(1, 1e-3, 1e-3), (2**63, 0.5, 700.0), (77, 1e4, 1e-2), (5, 3.0, 3.0)])

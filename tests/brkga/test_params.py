@@ -18,6 +18,7 @@ WRONG = [
     ({"elite_bias": "high"}, "elite_bias must be a number, got 'high'"),
     ({"elite_bias": [0.7, 1.1]}, "elite_bias must be in [0, 1], got 1.1"),
     ({"elite_bias": [0.7, 0.7], "parents": 3}, "needs two parents and no bias; parents is, got 3"),
+    ({"elite_bias": [[0.7, 0.7]]}, "elite_bias must be a number or 1-D, dimensions are, got 2"),
     ({"parents": 1}, "parents must be at least 2 and below 2^31, got 1"),
     ({"elite_parents": 2}, "elite_parents must be below parents 2, got 2"),
     ({"parents": 30, "elite_parents": 21}, "elite_parents must be at most elites 20, got 21"),
