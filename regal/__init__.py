@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from regal.plan import Plan, check_plan
     from regal.problem import Objective, Problem
     from regal.search import Front, Result, lower_bound, optimize
-    from regal.verify import verify
+    from regal.verification import verify
 
 __version__ = "0.1.0"
 
@@ -45,7 +45,7 @@ _HOME = {
     "lower_bound": "regal.search",
     "optimize": "regal.search",
     "trace": "regal.frontends",
-    "verify": "regal.verify",
+    "verify": "regal.verification",
     "write_graph": "regal.graph",
 }
 

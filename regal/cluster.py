@@ -8,16 +8,17 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regal.files import ParseError, read_bytes
+from regal.files import ParseError, read_bytes, short
 
 GIB = 2**30
 DEFAULT_MEMORY = 16 * GIB
 MAX_DEVICES = 1024
+MAX_LINKS = 2**18
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
@@ -49,9 +50,9 @@ class Device:
 
     def __post_init__(self) -> None:
         if isinstance(self.memory, bool) or not isinstance(self.memory, int) or not 0 <= self.memory < 2**63:
-            raise ValueError(f"a device's memory must be an integer of bytes from 0 to 2^63 - 1, not {self.memory!r}")
+            raise ValueError(f"a device's memory must be an integer of bytes from 0 to 2^63 - 1, not {short(self.memory)}")
         if not 0 < _number(self.speed) < math.inf:
-            raise ValueError(f"a device's speed must be positive and finite, not {self.speed!r}")
+            raise ValueError(f"a device's speed must be positive and finite, not {short(self.speed)}")
         object.__setattr__(self, "speed", float(self.speed))
 
 
@@ -75,16 +76,18 @@ class Link:
     bandwidth: float = math.inf
 
     def __post_init__(self) -> None:
-        where = f"link from {self.source!r} to {self.target!r}"
         for end in (self.source, self.target):
             if isinstance(end, bool) or not isinstance(end, int):
-                raise ValueError(f"{where}: a link connects two device numbers, not {end!r}")
+                self._refuse(f"a link connects two device numbers, not {short(end)}")
         if not 0 <= _number(self.latency) < math.inf:
-            raise ValueError(f"{where}: latency must be finite seconds, not negative, not {self.latency!r}")
+            self._refuse(f"latency must be finite seconds, not negative, not {short(self.latency)}")
         if not _number(self.bandwidth) > 0:
-            raise ValueError(f"{where}: bandwidth must be positive bytes per second, not {self.bandwidth!r}")
+            self._refuse(f"bandwidth must be positive bytes per second, not {short(self.bandwidth)}")
         object.__setattr__(self, "latency", float(self.latency))
         object.__setattr__(self, "bandwidth", float(self.bandwidth))
+
+    def _refuse(self, text: str) -> NoReturn:
+        raise ValueError(f"link from {short(self.source)} to {short(self.target)}: {text}")
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,8 @@ class Cluster:
     Examples
     --------
     >>> cluster = Cluster.uniform(2, memory=8 * 2**30, bandwidth=12e9)
-    >>> cluster.num_devices, cluster.bandwidth[0, 1], cluster.latency[0, 1]
-    (2, 12000000000.0, 0.0)
+    >>> cluster.num_devices, cluster.bandwidth.tolist()
+    (2, [[inf, 12000000000.0], [12000000000.0, inf]])
     """
 
     devices: tuple[Device, ...]
@@ -104,6 +107,7 @@ class Cluster:
     def __post_init__(self) -> None:
         object.__setattr__(self, "devices", tuple(self.devices))
         object.__setattr__(self, "links", tuple(self.links))
+        _check_links(len(self.links))
         n = len(self.devices)
         if not 1 <= n <= MAX_DEVICES:
             raise ValueError(f"a cluster has from 1 to {MAX_DEVICES} devices, not {n}")
@@ -111,7 +115,7 @@ class Cluster:
         for link in self.links:
             for end in (link.source, link.target):
                 if not 0 <= end < n:
-                    raise ValueError(f"a link names device {end!r}, but the cluster has {n} devices")
+                    raise ValueError(f"a link names device {short(end)}, but the cluster has {n} devices")
             if link.source == link.target:
                 raise ValueError(f"a link connects device {link.source} to itself")
             if (link.source, link.target) in seen:
@@ -129,9 +133,10 @@ class Cluster:
     ) -> Cluster:
         """Equal devices, every pair linked alike; the defaults are the setting of the REGAL paper's tables."""
         if isinstance(num_devices, bool) or not isinstance(num_devices, int) or not 1 <= num_devices <= MAX_DEVICES:
-            raise ValueError(f"a cluster has from 1 to {MAX_DEVICES} devices, not {num_devices!r}")
+            raise ValueError(f"a cluster has from 1 to {MAX_DEVICES} devices, not {short(num_devices)}")
         links: list[Link] = []
         if latency != 0 or bandwidth != math.inf:
+            _check_links(num_devices * (num_devices - 1))
             pairs = [(a, b) for a in range(num_devices) for b in range(num_devices) if a != b]
             links = [Link(a, b, latency, bandwidth) for a, b in pairs]
         return cls((Device(memory, speed),) * num_devices, tuple(links))
@@ -188,24 +193,25 @@ class Cluster:
         """
         data = read_bytes(path, limit=2**20)
         try:
-            return cls._from_toml(tomllib.loads(data.decode()))
-        except (ValueError, RecursionError) as error:
+            return cls._from_toml(_parse_toml(data))
+        except ValueError as error:
             raise ParseError(f"{path}: {error}") from error
 
     @classmethod
     def _from_toml(cls, value: dict[str, Any]) -> Cluster:
         _only(value, {"devices", "links", "default_link"}, "cluster")
         devices: list[Device] = []
-        for table in _tables(value, "devices"):
-            _only(table, {"memory", "speed", "count"}, "devices")
+        for entry, table in enumerate(_tables(value, "devices")):
+            where = f"devices, entry {entry}"
+            _only(table, {"memory", "speed", "count"}, where)
             count = table.get("count", 1)
             if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MAX_DEVICES:
-                raise ValueError(f"devices: count must be from 1 to {MAX_DEVICES}, not {count!r}")
-            memory = parse_size(table.get("memory", DEFAULT_MEMORY))
-            devices += [Device(memory, table.get("speed", 1.0))] * count  # type: ignore[arg-type]
+                raise ValueError(f"{where}: count must be from 1 to {MAX_DEVICES}, not {short(count)}")
+            devices += [_device(table, where)] * count
         default_links: dict[tuple[int, int], Link] = {}
         if len(devices) <= MAX_DEVICES and (default := value.get("default_link")) is not None:
             _only(default, {"latency", "bandwidth"}, "default_link")
+            _check_links(len(devices) * (len(devices) - 1))
             pairs = [(a, b) for a in range(len(devices)) for b in range(len(devices)) if a != b]
             default_links = {pair: _link(*pair, default) for pair in pairs}
         links = []
@@ -238,9 +244,12 @@ class Cluster:
         """The cluster behind JSON values as :meth:`to_json` writes them; raises ``ValueError``."""
         _only(value, {"devices", "links"}, "cluster")
         devices = []
-        for table in _tables(value, "devices"):
-            _only(table, {"memory", "speed"}, "devices")
-            devices.append(Device(table.get("memory", DEFAULT_MEMORY), table.get("speed", 1.0)))
+        for entry, table in enumerate(_tables(value, "devices")):
+            where = f"devices, entry {entry}"
+            _only(table, {"memory", "speed"}, where)
+            if isinstance(table.get("memory"), str):
+                raise ValueError(f"{where}: memory must be a number of bytes, not {short(table['memory'])}")
+            devices.append(_device(table, where))
         links = []
         for table in _tables(value, "links"):
             _only(table, {"from", "to", "latency", "bandwidth"}, "links")
@@ -258,17 +267,44 @@ def parse_size(value: int | float | str) -> int | float:
     >>> parse_size("16 GiB"), parse_size("1.5 kB"), parse_size(7)
     (17179869184, 1500, 7)
     """
-    if 0 <= _number(value) < math.inf:
+    if _number(value) >= 0:
         return value  # type: ignore[return-value]
     match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*([a-zA-Z]*)\s*", value) if isinstance(value, str) else None
     if match is None or match[2].lower() not in UNITS:
-        raise ValueError(f"a size is a number of bytes or text such as '16 GiB', not {value!r}")
+        raise ValueError(f"a size is a number of bytes or text such as '16 GiB', not {short(value)}")
     unit = UNITS[match[2].lower()]
     return round(float(match[1]) * unit) if "." in match[1] else int(match[1]) * unit
 
 
+def _parse_toml(data: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(data.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 text at byte {error.start}") from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"not TOML: {error}") from error
+
+
+def _device(table: dict[str, Any], where: str) -> Device:
+    try:
+        memory = parse_size(table.get("memory", DEFAULT_MEMORY))
+        return Device(memory, table.get("speed", 1.0))  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _check_links(count: int) -> None:
+    if count > MAX_LINKS:
+        raise ValueError(f"a cluster has at most {MAX_LINKS} links, not {count}; a pair without a link is free")
+
+
 def _link(source: Any, target: Any, table: dict[str, Any]) -> Link:
-    bandwidth = parse_size(table["bandwidth"]) if "bandwidth" in table else math.inf
+    try:
+        bandwidth = parse_size(table["bandwidth"]) if "bandwidth" in table else math.inf
+    except ValueError as error:
+        raise ValueError(f"link from {short(source)} to {short(target)}: {error}") from error
     return Link(source, target, table.get("latency", 0.0), bandwidth)
 
 
@@ -284,4 +320,4 @@ def _only(value: Any, known: set[str], where: str) -> None:
         raise ValueError(f"{where}: must be an object, not {type(value).__name__}")
     for key in value:
         if key not in known:
-            raise ValueError(f"{where}: unknown key {key!r}")
+            raise ValueError(f"{where}: unknown key {short(key)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from regal.cluster import Cluster
 from regal.cost.cost import Cost
 from regal.graph import ComputationGraph
-from regal.graph.checks import check_total
+from regal.graph.checks import MAX_SECONDS, check_total
 from regal.objective import Objective
 
 __all__ = ["Objective", "Problem"]
@@ -25,7 +25,8 @@ class Problem:
     Raises
     ------
     ValueError
-        When all bytes of the graph times the number of devices do not stay below 2^63.
+        When all bytes of the graph times the number of devices do not stay below 2^63, or the running time of
+        its slowest plan does not stay below 10^100 seconds.
     """
 
     graph: ComputationGraph
@@ -35,6 +36,18 @@ class Problem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", Objective.of(self.objective))
         check_total(self.graph, self.cluster.num_devices)
+        self._check_seconds()
+
+    def _check_seconds(self) -> None:
+        """All ops on the slowest device, all activations over the slowest link to all others: still below the limit."""
+        graph, cluster = self.graph, self.cluster
+        work = sum(graph.runtime.tolist()) / min(device.speed for device in cluster.devices)
+        latency, bandwidth = float(cluster.latency.max()), float(cluster.bandwidth.min())
+        sent = graph.tensor_bytes[graph.activations].tolist()
+        copies = (cluster.num_devices - 1) * (len(sent) * latency + sum(size / bandwidth for size in sent))
+        if not work + copies < MAX_SECONDS:
+            what = "with the cluster's speeds and links, all running times together"
+            raise ValueError(f"{what} must stay below {MAX_SECONDS:g} seconds, not {work + copies:g}")
 
     @cached_property
     def graph_arrays(self) -> GraphArrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ def load_cluster(path: Path | None, devices: int) -> Cluster:
 
 
 def check_folder(path: Path | None, suffixes: tuple[str, ...], option: str) -> None:
-    """Refuse an output file before the work is done: its folder must exist and its name end as it should."""
+    """Refuse an output file before the work is done: its folder must take files and its name end as it should."""
     if path is None:
         return
     if not str(path).endswith(suffixes):
@@ -43,3 +44,8 @@ def check_folder(path: Path | None, suffixes: tuple[str, ...], option: str) -> N
         raise ValueError(f"{option} {path}: there is no folder {path.parent}")
     if path.is_dir():
         raise ValueError(f"{option} {path}: is a folder")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ValueError(f"{option} {path}: cannot write there: {error.strerror or error}") from error

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from regal.bounds import Liveness, largest_min_cut, peak_memory_bound, running_time_bound
@@ -31,7 +32,7 @@ def run(
     if as_json:
         print(json.dumps(facts, allow_nan=False))
         return
-    table = Table(title=f"{graph.name}", show_header=False)
+    table = Table(title=escape(graph.name), show_header=False)
     for key, value in facts.items():
         if key not in ("name", "warnings"):
             table.add_row(key.replace("_", " "), _text(key, value))
@@ -47,9 +48,9 @@ def inspect(graph: ComputationGraph, cluster: Cluster, seconds: float) -> dict[s
     one = Cluster.uniform(1)
     persistent = (graph.producer < 0) & (graph.consumers.counts > 0)
     cost = evaluate(plan_from_order(graph, one, np.zeros(graph.num_ops, np.int32), range(graph.num_ops)))
-    cut = largest_min_cut(Liveness(graph), seconds=seconds)
-    single = peak_memory_bound(graph, one, seconds=seconds)
-    many = peak_memory_bound(graph, cluster, seconds=seconds)
+    cut = largest_min_cut(Liveness(graph), seconds=seconds / 3)
+    single = peak_memory_bound(graph, one, seconds=seconds / 3)
+    many = peak_memory_bound(graph, cluster, seconds=seconds / 3)
     best_order = int(graph.tensor_bytes[persistent].sum()) + cut.order_peak
     levels = _levels(graph)
     width = np.bincount(levels) if len(levels) else np.zeros(1, np.int64)

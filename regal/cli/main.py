@@ -110,12 +110,11 @@ def main(arguments: list[str] | None = None) -> int:
         return app(arguments, standalone_mode=False) or 0
     except USAGE_ERROR as error:
         message = error.format_message()  # type: ignore[attr-defined]
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         message = str(error)
     except MemoryError:
         message = "not enough memory"
-    except (KeyboardInterrupt, typer.Abort):
-        print("regal: interrupted", file=sys.stderr)
+    except (KeyboardInterrupt, typer.Abort):  # Typer itself turns most of them into 130
         return 130
     if message:
         print("regal: " + " ".join(message.split()), file=sys.stderr)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -55,17 +56,17 @@ def run(request: Request) -> None:
     problem = Problem(graph, load_cluster(request.cluster, request.devices), request.objective)
     result = _search(problem, request)
     if request.output is not None:
-        result.save(str(request.output))
-    if request.plot is not None:
-        from regal.plot import save_figure
-
-        save_figure(result.plot(), request.plot)
+        result.save(request.output)
     if request.as_json:
         print(json.dumps(result.to_json(), allow_nan=False))
     elif isinstance(result, Front):
         _print_front(Console(), result)
     else:
         _print_result(Console(), result)
+    if request.plot is not None:
+        from regal.plot import save_figure
+
+        save_figure(result.plot(), request.plot)
 
 
 def _search(problem: Problem, request: Request) -> Result | Front:
@@ -109,7 +110,7 @@ def _format(objective: Objective, value: float) -> str:
 
 def _print_result(console: Console, result: Result) -> None:
     graph, objective = result.plan.graph, result.problem.objective
-    table = Table(title=f"{graph.name}: {graph.num_ops} ops on {result.problem.cluster.num_devices} devices")
+    table = Table(title=f"{escape(graph.name)}: {graph.num_ops} ops on {result.problem.cluster.num_devices} devices")
     for column in ("plan", "peak memory per device", "running time", objective.value):
         table.add_column(column, justify="left" if column == "plan" else "right")
     for name, cost in [*_compared_with(result), (result.method, result.cost)]:
@@ -119,8 +120,8 @@ def _print_result(console: Console, result: Result) -> None:
         certificate = f"lower bound ({result.lower_bound.certificate})"
         table.add_row(certificate, "", "", _format(objective, result.lower_bound.value), style="dim")
     console.print(table)
-    gap = "unknown" if result.gap is None else f"{result.gap:.2%}"
-    console.print(f"gap to the bound: at most {gap}", highlight=False)
+    if result.gap is not None:
+        console.print(f"gap to the bound: at most {result.gap:.2%}", highlight=False)
     if not result.feasible:
         console.print(f"does not fit: {format_bytes(result.excess_bytes)} too much", style="bold red", highlight=False)
     console.print(
@@ -142,7 +143,7 @@ def _compared_with(result: Result) -> list[tuple[str, Cost]]:
 
 def _print_front(console: Console, front: Front) -> None:
     graph = front.problem.graph
-    table = Table(title=f"{graph.name}: {len(front.results)} plans that nobody beats in both")
+    table = Table(title=f"{escape(graph.name)}: {len(front.results)} plans that nobody beats in both")
     for column in ("peak memory per device", "running time", "copied", "fits"):
         table.add_column(column, justify="right")
     for result in front.results:

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from regal.cli.common import load_graph
-from regal.verify import VerificationError
-from regal.verify import verify as verify_file
+from regal.verification import VerificationError
+from regal.verification import verify as verify_file
 
 
 def run(graph_source: str, dimensions: tuple[str, ...], path: Path) -> int:

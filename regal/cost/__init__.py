@@ -24,8 +24,8 @@ run d        70 bytes on 0, then (2, 0); 15.0 to 16.0 s
 >>> evaluate(plan)
 Cost(peak_memory=(70, 88), running_time=16.0)
 
-``b`` is the last reader of ``a``'s 8 bytes on device 0 and releases them there; ``c`` does so on device 1. Running ``c``
-takes 8 + 64 bytes and its workspace for a moment. The copy of ``c``'s 64 bytes (1 s + 64 / 8 s) releases them on
+``b`` is the last reader of ``a``'s 8 bytes on device 0 and releases them there; ``c`` does so on device 1. Running
+``c`` takes 8 + 64 bytes and its workspace for a moment. The copy of ``c``'s 64 bytes (1 s + 64 / 8 s) releases them on
 device 1, which is therefore busy until the copy has arrived. Only ``d``'s result, an output of the graph, stays.
 """
 

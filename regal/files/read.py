@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 import zlib
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,7 +13,9 @@ MAX_TEXT = 256 * 2**20
 """Longest text in bytes, after decompression, that is read."""
 MAX_PARSED = 600 * 2**20
 """Most bytes that the parsed values of a text may take, by a safe estimate made before parsing."""
-VALUE_SIZE = 80
+MAX_KEYS = 2**20
+"""Most keys of one object."""
+VALUE_SIZE = 100
 """Upper estimate in bytes of one parsed JSON value together with its place in a list or dict."""
 
 
@@ -40,7 +43,9 @@ def read_bytes(path: str | Path, limit: int = MAX_TEXT) -> bytes:
     except EOFError as error:
         raise ParseError(f"{path}: the gzip data end too early") from error
     except (zlib.error, gzip.BadGzipFile) as error:
-        raise ParseError(f"{path}: broken gzip data: {error}") from error
+        text = str(error).rpartition(": ")[2]
+        what = "something else follows them" if text.startswith("Not a gzipped file") else text
+        raise ParseError(f"{path}: broken gzip data: {what}") from error
     except OSError as error:
         raise ParseError(f"{path}: {error.strerror or error}") from error
     if len(data) > limit:
@@ -65,33 +70,60 @@ def parse_json(data: bytes, where: str) -> Any:
     Raises
     ------
     ParseError
-        For text that is not JSON, repeats a key, holds NaN or infinity, nests too deeply, or would need more than
-        ``MAX_PARSED`` bytes of memory; the message starts with ``where``.
+        For text that is not JSON, repeats a key, holds NaN or infinity, nests too deeply, has an object of more than
+        ``MAX_KEYS`` keys, or would need more than ``MAX_PARSED`` bytes of memory; the message starts with ``where``.
     """
     values = data.count(b",") + data.count(b"[") + data.count(b"{") + data.count(b":") + 1
-    width = 1 if data.isascii() else 4
-    if values * VALUE_SIZE + len(data) * (1 + width) > MAX_PARSED:
-        raise ParseError(f"{where}: {values} values in {len(data)} bytes are more than fits {MAX_PARSED} bytes")
+    if values * VALUE_SIZE + _text_size(data) > MAX_PARSED:
+        what = f"{values} values in {len(data)} bytes of text"
+        raise ParseError(f"{where}: {what} could take more than {MAX_PARSED} bytes of memory")
     try:
         text = data.decode("utf-8-sig")
         return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise ParseError(f"{where}: not UTF-8 text at byte {error.start}") from error
     except json.JSONDecodeError as error:
-        raise ParseError(f"{where}: not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from error
+        what = error.msg.partition(" (")[0].removesuffix(" at")
+        raise ParseError(f"{where}: not JSON: {what} at line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise ParseError(f"{where}: nested too deeply") from error
     except ValueError as error:
-        raise ParseError(f"{where}: {error}") from error
+        digits = str(error).startswith("Exceeds the limit")
+        text = f"an integer of more than {sys.get_int_max_str_digits()} digits" if digits else error
+        raise ParseError(f"{where}: {text}") from error
+
+
+def _text_size(data: bytes) -> int:
+    """The bytes, their text, and twice the longest string: its pieces and the whole; 4 bytes a character if need be."""
+    width = 1 if data.isascii() else 4
+    return len(data) * (1 + width + 2 * (4 if b"\\u" in data else width))
+
+
+def short(value: Any) -> str:
+    """A value out of a file as messages show it: one line of at most 60 characters.
+
+    Examples
+    --------
+    >>> short("Tina"), short([1, 2, 3]), short(10**300)
+    ("'Tina'", 'list of 3', 'an integer of 997 bits')
+    """
+    if isinstance(value, (dict, list)):
+        return f"{type(value).__name__} of {len(value)}"
+    if isinstance(value, int) and value.bit_length() > 190:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MAX_KEYS:
+        raise ValueError(f"an object of {len(pairs)} keys, more than {MAX_KEYS}")
     result = dict(pairs)
     if len(result) < len(pairs):
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key {key[:80]!r} appears twice in one object")
+                raise ValueError(f"the key {short(key)} appears twice in one object")
             seen.add(key)
     return result
 

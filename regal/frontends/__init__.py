@@ -19,7 +19,8 @@ def load(source: str | Path, **options: Any) -> ComputationGraph:
     Parameters
     ----------
     source : path
-        ``.json`` or ``.json.gz`` in the format ``regal-graph/1``, or ``.onnx``; ``example:NAME`` is a tiny named graph.
+        ``.json`` or ``.json.gz`` in the format ``regal-graph/1``, or ``.onnx``, which is read in a process of its own;
+        ``example:NAME`` is a tiny named graph.
     options
         Passed to the format's importer: for ONNX ``dimensions={"batch": 4}`` and others of
         :func:`regal.frontends.onnx.load`.
@@ -37,9 +38,9 @@ def load(source: str | Path, **options: Any) -> ComputationGraph:
     name = str(source)
     if name.endswith((".onnx", ".onnx.gz")):
         try:
-            from regal.frontends.onnx import load as load_onnx
+            from regal.frontends.onnx_process import load_file
 
-            return load_onnx(source, **options)
+            return load_file(source, **options)
         except ModuleNotFoundError as error:
             raise _missing(error, "onnx") from error
     if options:

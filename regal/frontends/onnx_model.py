@@ -2,7 +2,8 @@
 
 Only the file itself is read: external data are never opened, because a tensor's size follows from its type alone.
 Broken files end in a ``ValueError``. Inlining and shape inference are native code of the ONNX library, which has been
-seen to crash on deliberately wrong attributes (an axis out of range): import hostile files in a process of their own.
+seen to crash on deliberately wrong attributes (an axis out of range): :func:`regal.load` reads files in a process of
+their own, see :mod:`regal.frontends.onnx_process`.
 """
 
 from __future__ import annotations
@@ -85,6 +86,13 @@ def prepare(model: onnx.ModelProto, dimensions: Mapping[str, int], default: int 
     _bind(model.graph, dimensions, default)
     _order(model.graph)
     return _infer(model)
+
+
+def check_dimensions(dimensions: Mapping[str, int], default: int | None) -> None:
+    """Raise ``ValueError`` for a dimension that is no size."""
+    for key, given in (*dimensions.items(), ("default_dimension", 0 if default is None else default)):
+        if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**53:
+            raise ValueError(f"dimension {key!r} must be an integer from 0 to 2^53 - 1, not {given!r}")
 
 
 def bodies_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
@@ -211,9 +219,7 @@ def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def _bind(graph: onnx.GraphProto, dimensions: Mapping[str, int], default: int | None) -> None:
     """Give every dynamic dimension of the inputs a size, and the same size wherever its name stands."""
-    for key, given in (*dimensions.items(), ("default_dimension", 0 if default is None else default)):
-        if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given < 2**53:
-            raise ValueError(f"dimension {key!r} must be an integer from 0 to 2^53 - 1, not {given!r}")
+    check_dimensions(dimensions, default)
     bound, seen, fixed = dict(dimensions), set(), set(initializers_of(graph))
     for value in graph.input:
         tensor_type = None if value.name in fixed else tensor_type_of(value.type)

@@ -51,7 +51,7 @@ def load_target(target: str) -> Target:
     with _working_directory_on_path():
         try:
             module = importlib.import_module(module_name)
-        except ImportError as error:
+        except (ImportError, SyntaxError) as error:
             raise ValueError(f"target {target!r}: cannot import {module_name}: {_first_line(error)}") from error
         function = getattr(module, function_name, None)
         if not callable(function):

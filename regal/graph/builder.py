@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,10 @@ class GraphBuilder:
 
     def add_tensor(self, num_bytes: int, is_output: bool = False) -> int:
         """Add a tensor of ``num_bytes`` bytes and return its index."""
-        self.tensor_bytes.append(num_bytes)
+        tensor = len(self.tensor_bytes)
+        self.tensor_bytes.append(_integer(num_bytes, 2**63, f"tensor {tensor}: bytes"))
         self.is_output.append(is_output)
-        return len(self.tensor_bytes) - 1
+        return tensor
 
     def mark_output(self, tensor: int) -> None:
         """Say that ``tensor`` is a result of the whole graph."""
@@ -65,14 +67,19 @@ class GraphBuilder:
     ) -> int:
         """Add an op and return its index; repeated entries within one list are dropped, the first stays."""
         op = len(self.names)
-        self.names.append(f"{type}_{op}" if name is None else name)
+        name = f"{type}_{op}" if name is None else name
+        where = f"op {op} {name!r}:"
+        self.names.append(name)
         self.types.append(type)
         self.runtimes.append(runtime)
-        self.workspaces.append(workspace)
-        self.groups.append(NO_GROUP if colocation is None else colocation)
-        self.inputs.append(list(dict.fromkeys(inputs)))
-        self.outputs.append(list(dict.fromkeys(outputs)))
-        self.control_inputs.append(list(dict.fromkeys(control_inputs)))
+        self.workspaces.append(_integer(workspace, 2**63, f"{where} workspace"))
+        self.groups.append(NO_GROUP if colocation is None else _integer(colocation, 2**63, f"{where} colocation"))
+        for column, indices, what in (
+            (self.inputs, inputs, "an input"),
+            (self.outputs, outputs, "an output"),
+            (self.control_inputs, control_inputs, "a control input"),
+        ):
+            column.append([_integer(entry, 2**31, f"{where} {what}") for entry in dict.fromkeys(indices)])
         return op
 
     def sort(self) -> None:
@@ -126,7 +133,7 @@ class GraphBuilder:
             name=self.name,
             op_names=tuple(self.names),
             op_types=tuple(self.types),
-            runtime=np.array(self.runtimes, np.float64),
+            runtime=np.array(self.runtimes, np.float64) + 0.0,  # no negative zero
             workspace=np.array(self.workspaces, np.int64),
             colocation=np.array(self.groups, np.int64),
             inputs=CSR.from_lists(self.inputs),
@@ -136,3 +143,10 @@ class GraphBuilder:
             is_output=np.array(self.is_output, np.bool_),
             meta=self.meta,
         )
+
+
+def _integer(value: int, bound: int, what: str) -> int:
+    """``value`` as an int within ±``bound``, so that it fits its array; the rules of the graph are checked later."""
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not -bound <= (number := index(value)) < bound:
+        raise ValueError(f"{what} must be an integer within ±{bound}, not {value!r}")
+    return number

@@ -16,14 +16,16 @@ MAX_SIZE = 2**53
 """A single size in bytes stays below this, so that a float64 holds it exactly."""
 MAX_TOTAL = 2**63
 """All bytes together, times the number of devices, stay below this, so that an int64 counter cannot overflow."""
+MAX_SECONDS = 1e100
+"""All running times together stay below this, so that neither sums of them nor products with bytes overflow."""
 
 
 def check_graph(graph: ComputationGraph) -> None:
     """Raise ``ValueError`` for the first broken rule of ``graph``.
 
     Rules: columns of one length; indices in range; no repeated entry within ``inputs``, ``outputs`` or
-    ``control_inputs``; at most one producer per tensor; runtimes finite and not negative; sizes in [0, 2^53) and their
-    sum below 2^63; every op after its producers and control inputs.
+    ``control_inputs``; at most one producer per tensor; runtimes finite, not negative, and their sum below 10^100; sizes
+    in [0, 2^53) and their sum below 2^63; every op after its producers and control inputs.
     """
     _check_lengths(graph)
     _check_values(graph)
@@ -63,6 +65,9 @@ def _check_values(graph: ComputationGraph) -> None:
     bad = np.flatnonzero((graph.tensor_bytes < 0) | (graph.tensor_bytes >= MAX_SIZE))
     if len(bad):
         raise ValueError(f"tensor {bad[0]}: bytes {size_rule}, not {graph.tensor_bytes[bad[0]]}")
+    total = sum(graph.runtime.tolist())
+    if total >= MAX_SECONDS:
+        raise ValueError(f"the running times of all ops together must stay below {MAX_SECONDS:g} seconds, not {total:g}")
     check_total(graph, 1)
 
 

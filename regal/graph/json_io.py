@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from regal.files import ParseError, parse_json, read_bytes, write_json
+from regal.files import ParseError, parse_json, read_bytes, short, write_json
 from regal.graph.builder import GraphBuilder
 from regal.graph.checks import MAX_SIZE
 from regal.graph.computation_graph import NO_GROUP, ComputationGraph
@@ -80,11 +80,11 @@ def graph_from_json(value: Any) -> ComputationGraph:
     """The graph behind JSON values; raises ``ValueError`` as :func:`read_graph` does."""
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         found = value.get("format") if isinstance(value, dict) else value
-        raise ValueError(f"format must be {FORMAT!r}, not {_short(found)}")
+        raise ValueError(f"format must be {FORMAT!r}, not {short(found)}")
     _check_keys(value, {"format", "name", "ops", "tensors", "meta"}, ("name", "ops", "tensors"), "graph")
     meta = value.get("meta", {})
     if not isinstance(meta, dict):
-        raise ValueError(f"graph: meta must be an object, not {_short(meta)}")
+        raise ValueError(f"graph: meta must be an object, not {short(meta)}")
     ops, tensors = _list(value["ops"], "graph", "ops"), _list(value["tensors"], "graph", "tensors")
     builder = GraphBuilder(_text(value["name"], "graph", "name"), meta)
     for index, tensor in enumerate(tensors):
@@ -97,28 +97,28 @@ def graph_from_json(value: Any) -> ComputationGraph:
 def _read_tensor(builder: GraphBuilder, index: int, tensor: Any) -> None:
     where = f"tensor {index}"
     if not isinstance(tensor, dict):
-        raise ValueError(f"{where}: must be an object, not {_short(tensor)}")
+        raise ValueError(f"{where}: must be an object, not {short(tensor)}")
     _check_keys(tensor, TENSOR_KEYS, ("bytes",), where)
     is_output = tensor.get("is_output", False)
     if not isinstance(is_output, bool):
-        raise ValueError(f"{where}: is_output must be true or false, not {_short(is_output)}")
+        raise ValueError(f"{where}: is_output must be true or false, not {short(is_output)}")
     builder.add_tensor(_integer(tensor["bytes"], where, "bytes", MAX_SIZE), is_output)
 
 
 def _read_op(builder: GraphBuilder, index: int, op: Any, num_ops: int, num_tensors: int) -> None:
     where = f"op {index}"
     if not isinstance(op, dict):
-        raise ValueError(f"{where}: must be an object, not {_short(op)}")
+        raise ValueError(f"{where}: must be an object, not {short(op)}")
     if isinstance(op.get("name"), str):
-        where = f"op {index} {_short(op['name'])}"
+        where = f"op {index} {short(op['name'])}"
     _check_keys(op, OP_KEYS, REQUIRED_OP_KEYS, where)
     runtime = op["runtime"]
     if isinstance(runtime, bool) or not isinstance(runtime, (int, float)) or not 0 <= runtime < float("inf"):
-        raise ValueError(f"{where}: runtime must be finite seconds, not negative, not {_short(runtime)}")
+        raise ValueError(f"{where}: runtime must be finite seconds, not negative, not {short(runtime)}")
     try:
         runtime = float(runtime)
     except OverflowError as error:
-        raise ValueError(f"{where}: runtime must be finite seconds, not {_short(runtime)}") from error
+        raise ValueError(f"{where}: runtime must be finite seconds, not {short(runtime)}") from error
     group = op.get("colocation")
     builder.names.append(_text(op["name"], where, "name"))
     builder.types.append(_text(op["type"], where, "type"))
@@ -136,12 +136,12 @@ def _check_keys(value: dict[str, Any], known: set[str], required: tuple[str, ...
             raise ValueError(f"{where}: {key} is missing")
     for key in value:
         if key not in known:
-            raise ValueError(f"{where}: unknown key {_short(key)}")
+            raise ValueError(f"{where}: unknown key {short(key)}")
 
 
 def _text(value: Any, where: str, key: str) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{where}: {key} must be text, not {_short(value)}")
+        raise ValueError(f"{where}: {key} must be text, not {short(value)}")
     if not value.isascii():
         try:
             value.encode()
@@ -152,23 +152,20 @@ def _text(value: Any, where: str, key: str) -> str:
 
 def _list(value: Any, where: str, key: str) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{where}: {key} must be a list, not {_short(value)}")
+        raise ValueError(f"{where}: {key} must be a list, not {short(value)}")
     return value
 
 
 def _integer(value: Any, where: str, key: str, bound: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < bound:
-        raise ValueError(f"{where}: {key} must be an integer from 0 to {bound - 1}, not {_short(value)}")
+        raise ValueError(f"{where}: {key} must be an integer from 0 to {bound - 1}, not {short(value)}")
     return value
 
 
 def _indices(value: Any, where: str, key: str, kind: str, size: int) -> list[int]:
     for index in _list(value, where, key):
-        if type(index) is not int or not 0 <= index < size:
-            raise ValueError(f"{where}: {key} name {kind} {_short(index)}, but the graph has {size} {kind}s")
+        if type(index) is not int:
+            raise ValueError(f"{where}: {key} must hold numbers of {kind}s, not {short(index)}")
+        if not 0 <= index < size:
+            raise ValueError(f"{where}: {key} name {kind} {short(index)}, but the graph has {size} {kind}s")
     return value
-
-
-def _short(value: Any) -> str:
-    text = repr(value) if not isinstance(value, (dict, list)) else type(value).__name__
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from regal.cluster import Cluster
-from regal.files import ParseError, parse_json, read_bytes
+from regal.files import ParseError, parse_json, read_bytes, short
 from regal.graph import ComputationGraph
 from regal.plan.plan import RUN, Plan
 
@@ -84,7 +84,7 @@ def read_plans(path: str | Path, graph: ComputationGraph) -> list[PlanFile]:
     """The plans of a ``regal-plan/1`` or ``regal-front/1`` file, read for ``graph``.
 
     Whether the plans are valid, belong to the graph and cost what the file says is another question, see
-    :func:`regal.verify.verify`.
+    :func:`regal.verification.verify`.
 
     Raises
     ------
@@ -94,39 +94,45 @@ def read_plans(path: str | Path, graph: ComputationGraph) -> list[PlanFile]:
     value = parse_json(read_bytes(path), str(path))
     try:
         if isinstance(value, dict) and value.get("format") == FRONT_FORMAT:
-            _check_keys(value, FRONT_KEYS)
-            plans = _list(value, "plans")
-            return [_plan(plan, graph, f"plan {index}: ") for index, plan in enumerate(plans)]
-        return [_plan(value, graph, "")]
+            return _front(value, graph)
+        return [_plan(value, graph)]
     except ValueError as error:
         raise ParseError(f"{path}: {error}") from error
 
 
-def _plan(value: Any, graph: ComputationGraph, where: str) -> PlanFile:
-    try:
-        return _read_plan(value, graph)
-    except ValueError as error:
-        raise ValueError(f"{where}{error}") from error
+def _front(value: dict[str, Any], graph: ComputationGraph) -> list[PlanFile]:
+    _check_keys(value, FRONT_KEYS)
+    _check_head(value)
+    plans = []
+    for index, plan in enumerate(_list(value, "plans")):
+        try:
+            plans.append(_plan(plan, graph))
+            if plans[-1].graph_sha256 != value["graph_sha256"]:
+                raise ValueError("graph_sha256 is not the front's")
+        except ValueError as error:
+            raise ValueError(f"plan {index}: {error}") from error
+    if not plans:
+        raise ValueError("plans must hold at least one plan")
+    return plans
 
 
-def _read_plan(value: Any, graph: ComputationGraph) -> PlanFile:
+def _plan(value: Any, graph: ComputationGraph) -> PlanFile:
     if not isinstance(value, dict) or value.get("format") != PLAN_FORMAT:
         found = value.get("format") if isinstance(value, dict) else type(value).__name__
-        raise ValueError(f"format must be {PLAN_FORMAT!r}, not {_short(found)}")
+        raise ValueError(f"format must be {PLAN_FORMAT!r}, not {short(found)}")
     _check_keys(value, PLAN_KEYS)
+    _check_head(value)
     cluster = Cluster.from_json(value["cluster"])
     if value["devices"] != cluster.num_devices or isinstance(value["devices"], bool):
-        raise ValueError(f"devices is {_short(value['devices'])}, but the cluster has {cluster.num_devices}")
-    placement = [_integer(device, "placement") for device in _list(value, "placement")]
+        raise ValueError(f"devices is {short(value['devices'])}, but the cluster has {cluster.num_devices}")
+    placement = [_integer(device, f"placement of op {op}") for op, device in enumerate(_list(value, "placement"))]
     schedule = [_event(event, place) for place, event in enumerate(_list(value, "schedule"))]
-    peaks = tuple(_integer(peak, "peak_memory", 2**63) for peak in _list(value, "peak_memory"))
-    for key in ("graph", "graph_sha256", "objective"):
-        if not isinstance(value[key], str):
-            raise ValueError(f"{key} must be text, not {_short(value[key])}")
+    claims = enumerate(_list(value, "peak_memory"))
+    peaks = tuple(_integer(peak, f"peak_memory of device {device}", 2**63) for device, peak in claims)
+    if not isinstance(value["objective"], str):
+        raise ValueError(f"objective must be text, not {short(value['objective'])}")
     if not isinstance(value["feasible"], bool):
-        raise ValueError(f"feasible must be true or false, not {_short(value['feasible'])}")
-    if not isinstance(value["search"], dict):
-        raise ValueError(f"search must be an object, not {_short(value['search'])}")
+        raise ValueError(f"feasible must be true or false, not {short(value['feasible'])}")
     bound = value["lower_bound"]
     return PlanFile(
         Plan(graph, cluster, np.array(placement, np.int32), np.array(schedule, np.int32).reshape(-1, 2)),
@@ -148,7 +154,7 @@ def _event(event: Any, place: int) -> tuple[int, int]:
             tensor, device = event[1:]
             where = f"schedule, event {place}:"
             return _integer(tensor, f"{where} tensor"), _integer(device, f"{where} device")
-    raise ValueError(f'schedule, event {place}: must be ["run", op] or ["copy", tensor, device], not {_short(event)}')
+    raise ValueError(f'schedule, event {place}: must be ["run", op] or ["copy", tensor, device], not {short(event)}')
 
 
 def _check_keys(value: dict[str, Any], keys: tuple[str, ...]) -> None:
@@ -157,29 +163,32 @@ def _check_keys(value: dict[str, Any], keys: tuple[str, ...]) -> None:
             raise ValueError(f"{key} is missing")
     for key in value:
         if key not in keys:
-            raise ValueError(f"unknown key {_short(key)}")
+            raise ValueError(f"unknown key {short(key)}")
+
+
+def _check_head(value: dict[str, Any]) -> None:
+    for key in ("graph", "graph_sha256"):
+        if not isinstance(value[key], str):
+            raise ValueError(f"{key} must be text, not {short(value[key])}")
+    if not isinstance(value["search"], dict):
+        raise ValueError(f"search must be an object, not {short(value['search'])}")
 
 
 def _list(value: dict[str, Any], key: str) -> list[Any]:
     if not isinstance(value[key], list):
-        raise ValueError(f"{key} must be a list, not {_short(value[key])}")
+        raise ValueError(f"{key} must be a list, not {short(value[key])}")
     return value[key]
 
 
 def _integer(value: Any, where: str, bound: int = INT32) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < bound:
-        raise ValueError(f"{where} must be an integer from 0 to {bound - 1}, not {_short(value)}")
+        raise ValueError(f"{where} must be an integer from 0 to {bound - 1}, not {short(value)}")
     return value
 
 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{where} must be a number, not {_short(value)}")
+        raise ValueError(f"{where} must be a number, not {short(value)}")
     if (isinstance(value, int) and abs(value) >= 2**63) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{where} must be finite and not negative, not {_short(value)}")
+        raise ValueError(f"{where} must be finite and not negative, not {short(value)}")
     return value
-
-
-def _short(value: Any) -> str:
-    text = repr(value) if not isinstance(value, (dict, list)) else f"{type(value).__name__} of {len(value)}"
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -29,3 +29,9 @@ class Budget:
             isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 < seconds < math.inf
         ):
             raise ValueError(f"seconds must be positive and finite, not {seconds!r}")
+
+    def reason_to_stop(self, evaluations: int, seconds: float) -> str | None:
+        """``"evaluations"`` or ``"seconds"`` where that many of them use the budget up, else None."""
+        if self.evaluations is not None and evaluations >= self.evaluations:
+            return "evaluations"
+        return "seconds" if self.seconds is not None and seconds >= self.seconds else None

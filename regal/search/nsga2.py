@@ -15,9 +15,11 @@ from deap import base, tools
 from deap.benchmarks.tools import hypervolume
 from numpy.typing import NDArray
 
+from regal.cost.kernels import evaluate
 from regal.decode import Decoder, encode
 from regal.problem import Objective, Problem
 from regal.search import warm_start as heuristics
+from regal.search.brkga import check_size
 from regal.search.budget import Budget
 from regal.search.result import Candidate, Front, Progress, ProgressCallback, Result
 
@@ -58,37 +60,37 @@ def solve(
     """
     problem = Problem(problem.graph, problem.cluster, Objective.PARETO)
     decoder = Decoder(problem)
+    check_size(decoder, POPULATION)
+    heuristics.prepare()
     decoder(np.empty((0, decoder.layout.num_padded_keys), decoder.layout.key_dtype))  # compiles
     start = time.perf_counter()
-    begin = heuristics.warm_start(problem) if warm_start else heuristics.WarmStart([], [])
+    begin = heuristics.warm_start(problem, budget) if warm_start else heuristics.WarmStart([], [])
     population = [
         _Individual(encode(c.plan), (c.cost.max_peak_memory, c.cost.running_time), c) for c in begin.candidates
     ]
     front, evaluations = _first_front(population), len(population)
     worst = np.zeros(2)
     random = np.random.Generator(np.random.Philox(seed))
-    rows = _first_rows(begin, decoder, seed, random)
-    while True:
-        stop_reason = _reason_to_stop(budget, evaluations, time.perf_counter() - start) if population else None
-        if stop_reason is not None:
-            break
-        room = POPULATION if budget.evaluations is None else max(budget.evaluations - evaluations, 1)
-        try:
+    stop_reason = begin.stop_reason
+    try:
+        rows = _first_rows(begin, decoder, seed, random)
+        while stop_reason is None:
+            room = POPULATION if budget.evaluations is None else budget.evaluations - evaluations
             points = decoder(rows[:room]).tolist()
-        except KeyboardInterrupt:
-            if not population:
-                raise
-            stop_reason = "interrupted"
-            break
-        evaluations += len(points)
-        fresh = [_Individual(row, point) for row, point in zip(rows, points, strict=False)]
-        if not worst.any():
-            worst = np.max([individual.fitness.values for individual in population + fresh], axis=0)
-        population = tools.selNSGA2(population + fresh, POPULATION, nd="log")
-        front = _first_front(front + fresh)
-        rows = _offspring(population, decoder, random)
-        if progress is not None:
-            progress(Progress(evaluations, time.perf_counter() - start, front[0].fitness.values[0]))
+            fresh = [_Individual(row.copy(), point) for row, point in zip(rows, points, strict=False)]
+            if not worst.any():
+                worst = np.max([individual.fitness.values for individual in population + fresh], axis=0)
+            front = _first_front(front + fresh)
+            evaluations += len(points)
+            population = tools.selNSGA2(population + fresh, POPULATION, nd="log")
+            rows = _offspring(population, decoder, random)
+            if progress is not None:
+                progress(Progress(evaluations, time.perf_counter() - start, front[0].fitness.values[0]))
+            stop_reason = budget.reason_to_stop(evaluations, time.perf_counter() - start)
+    except KeyboardInterrupt:
+        if not front:
+            raise
+        stop_reason = "interrupted"
     found = [individual.candidate or _candidate(decoder, individual.row) for individual in front]
     shared: dict[str, Any] = {
         "problem": Problem(problem.graph, problem.cluster, Objective.PEAK_MEMORY),
@@ -105,12 +107,6 @@ def solve(
     bytes_, seconds = (worst * REFERENCE_MARGIN).tolist()
     volume = float(hypervolume(front, [bytes_, seconds])) if bytes_ and seconds else 0.0
     return Front(problem, tuple(results), None, volume, (bytes_, seconds))
-
-
-def _reason_to_stop(budget: Budget, evaluations: int, seconds: float) -> str | None:
-    if budget.evaluations is not None and evaluations >= budget.evaluations:
-        return "evaluations"
-    return "seconds" if budget.seconds is not None and seconds >= budget.seconds else None
 
 
 def _first_front(individuals: list[_Individual]) -> list[_Individual]:
@@ -151,7 +147,5 @@ def _offspring(population: list[_Individual], decoder: Decoder, random: np.rando
 
 
 def _candidate(decoder: Decoder, row: NDArray) -> Candidate:
-    from regal.cost.kernels import evaluate
-
     plan = decoder.plan(row)
     return Candidate("nsga2", plan, evaluate(plan, decoder.problem.graph_arrays))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from regal.search.result import Front, ProgressCallback, Result
 BOUND_SHARE = 0.2
 """Bounds take at most this share of the search's time unless told otherwise."""
 METHODS = ("auto", "brkga", "heuristics", "brute-force")
-"""Methods for one objective; the Pareto objective has ``auto`` and ``nsga2``."""
+"""Methods for one objective."""
+PARETO_METHODS = ("auto", "nsga2")
 
 
 def optimize(
@@ -64,13 +66,13 @@ def optimize(
     threads : int, optional
         Default: the cores at hand.
     bound_seconds : float, optional
-        Time for lower bounds; by default at most a fifth of the search's time.
+        Time for lower bounds; by default at most a fifth of the search's time, and none after an interruption.
     progress : callable, optional
         Called with a :class:`regal.search.result.Progress` per generation.
     checkpoint : path, optional
-        Where BRKGA saves its state now and then, and goes on from.
+        Where BRKGA saves its state now and then, and goes on from; other methods refuse it.
     options
-        Passed to the method, such as ``parameters`` and ``proposal`` to BRKGA.
+        ``parameters`` and ``proposal`` of BRKGA, see :class:`regal.search.brkga.Options`.
 
     Returns
     -------
@@ -97,28 +99,33 @@ def optimize(
         raise ValueError(f"threads must be from 1 to 1024, not {threads!r}")
     if bound_seconds is not None and not bound_seconds >= 0:
         raise ValueError(f"bound_seconds must be seconds from 0 on, not {bound_seconds!r}")
+    known = PARETO_METHODS if problem.objective is Objective.PARETO else METHODS
+    if method not in known:
+        raise ValueError(f"method must be one of {', '.join(known)} for {problem.objective.value}, not {method!r}")
+    if (problem.objective is Objective.PARETO or method not in ("auto", "brkga")) and (checkpoint or options):
+        names = ", ".join(sorted([*options, *(["checkpoint"] if checkpoint else [])]))
+        raise ValueError(f"{names}: only the method brkga takes this")
     if problem.objective is Objective.PARETO:
-        if method not in ("auto", "nsga2"):
-            raise ValueError(f"method must be auto or nsga2 for the Pareto objective, not {method!r}")
-        front = nsga2.solve(problem, budget, seed, warm_start=warm_start, progress=progress, **options)
+        front = nsga2.solve(problem, budget, seed, warm_start=warm_start, progress=progress)
         return _with_bounds(front, bound_seconds)
-    if method in ("auto", "brkga"):
-        how = brkga.Options(warm_start=warm_start, threads=threads, progress=progress, checkpoint=checkpoint, **options)
-        result = dataclasses.replace(brkga.solve(problem, budget, seed, how), method=method)
-    elif method == "heuristics":
+    if method == "heuristics":
         result = heuristics.solve(problem, budget, seed)
     elif method == "brute-force":
         result = _brute_force(problem, seed)
     else:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    seconds_for_bound = BOUND_SHARE * result.search_seconds if bound_seconds is None else bound_seconds
-    return dataclasses.replace(result, lower_bound=lower_bound(problem, seconds_for_bound))
+        how = brkga.Options(warm_start=warm_start, threads=threads, progress=progress, checkpoint=checkpoint, **options)
+        result = dataclasses.replace(brkga.solve(problem, budget, seed, how), method=method)
+    return dataclasses.replace(result, lower_bound=_bound_after(result, problem, bound_seconds))
 
 
 def lower_bound(
     problem: Problem, seconds: float | None = None, progress: Callable[[Bound], None] | None = None
 ) -> Bound:
-    """What no plan of ``problem`` can go below, in the objective's unit; for Pareto, in bytes."""
+    """What no plan of ``problem`` can go below, in the objective's unit; for Pareto, in bytes.
+
+    ``seconds`` and ``progress`` are those of :func:`regal.bounds.peak_memory_bound`; the bound on the running time is
+    complete at once.
+    """
     graph, cluster = problem.graph, problem.cluster
     if problem.objective is Objective.RUNNING_TIME:
         return running_time_bound(graph, cluster)
@@ -133,16 +140,23 @@ def available_cores() -> int:
 
 
 def _with_bounds(front: Front, seconds: float | None) -> Front:
-    graph, cluster = front.problem.graph, front.problem.cluster
-    limit = BOUND_SHARE * front.results[0].search_seconds if seconds is None else seconds
-    memory_bound = peak_memory_bound(graph, cluster, seconds=limit)
+    memory_bound = _bound_after(front.results[0], front.problem, seconds)
     results = tuple(dataclasses.replace(result, lower_bound=memory_bound) for result in front.results)
-    return dataclasses.replace(front, results=results, time_bound=running_time_bound(graph, cluster))
+    time_bound = running_time_bound(front.problem.graph, front.problem.cluster)
+    return dataclasses.replace(front, results=results, time_bound=time_bound)
+
+
+def _bound_after(result: Result, problem: Problem, seconds: float | None) -> Bound:
+    """The lower bound that a search is followed by; an interruption keeps the plan and ends the bound early."""
+    if seconds is None:
+        seconds = 0.0 if result.stop_reason == "interrupted" else BOUND_SHARE * result.search_seconds
+    try:
+        return lower_bound(problem, seconds)
+    except KeyboardInterrupt:
+        return lower_bound(problem, 0.0)
 
 
 def _brute_force(problem: Problem, seed: int) -> Result:
-    import time
-
     start = time.perf_counter()
     plan, cost = brute_force(problem)
     seconds = time.perf_counter() - start

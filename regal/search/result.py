@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regal.cost.cost import Cost
@@ -101,8 +103,8 @@ class Result:
 
     @property
     def gap(self) -> float | None:
-        """How far the plan can still be from optimal, as a share of the bound; None without a positive bound."""
-        if self.lower_bound is None or not self.lower_bound.value > 0:
+        """How far the plan can still be from optimal, as a share of the bound; None where that is no number."""
+        if self.lower_bound is None or not 0 < self.lower_bound.value < math.inf or self.objective_value == math.inf:
             return None
         return self.objective_value / self.lower_bound.value - 1.0
 
@@ -113,7 +115,7 @@ class Result:
             "graph": self.plan.graph.name,
             "devices": self.problem.cluster.num_devices,
             "objective": self.problem.objective.value,
-            "objective_value": self.objective_value,
+            "objective_value": _finite(self.objective_value),
             "peak_memory": list(self.peak_memory),
             "peak_utilisation": _finite(self.cost.peak_utilisation(self.problem.cluster)),
             "running_time": self.running_time,
@@ -140,7 +142,7 @@ class Result:
             },
         }
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the plan and its figures as a ``regal-plan/1`` file."""
         from regal.search.files import write_result
 
@@ -200,7 +202,7 @@ class Front:
             ],
         }
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the plans and their figures as a ``regal-front/1`` file."""
         from regal.search.files import write_front
 
@@ -220,4 +222,5 @@ class Front:
 
 
 def _finite(value: float) -> float | None:
-    return value if value < float("inf") else None
+    """The value, or None where JSON has no number for it."""
+    return value if value < math.inf else None

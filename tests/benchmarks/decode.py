@@ -127,9 +127,7 @@ def _measure_graph(graph: ComputationGraph, options: Options) -> dict[str, Any]:
     }
 
 
-def _record(
-    decoder: Decoder, keys: NDArray
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
+def _record(decoder: Decoder, keys: NDArray) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:
     """Placement, events and number of events of each row."""
     graph = decoder.problem.graph
     activation_of = np.zeros(graph.num_tensors, np.int64)

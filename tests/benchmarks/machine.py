@@ -27,14 +27,12 @@ def facts() -> dict[str, object]:
 
 
 def _processor() -> str:
-    """The processor's name and, where the system tells, its size of the last cache."""
+    """The processor's name."""
     info = Path("/proc/cpuinfo")
     if not info.exists():
         return platform.processor() or platform.machine()
-    fields = dict(
-        (part.strip() for part in line.split(":", 1)) for line in info.read_text().splitlines() if ":" in line
-    )
-    return fields.get("model name", platform.machine())
+    named = (line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name"))
+    return next(named, platform.machine())
 
 
 def _version(name: str) -> str | None:

@@ -24,7 +24,7 @@ class Options:
         Where the plot of the scaling goes.
     """
 
-    repetitions: int = 3
+    repetitions: int = 5
     quick: bool = False
     reference: Path | None = None
     plot: Path | None = None

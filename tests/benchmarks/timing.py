@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ def wall_seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def interleaved(jobs: Mapping[str, Job], repetitions: int) -> dict[str, float]:
-    """Median seconds of each job; in every repetition each job runs once.
+def interleaved(
+    jobs: Mapping[str, Job], repetitions: int, pick: Callable[[Iterable[float]], float] = statistics.median
+) -> dict[str, float]:
+    """Seconds of each job, the median of all repetitions or what ``pick`` takes; in each one every job runs once.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def interleaved(jobs: Mapping[str, Job], repetitions: int) -> dict[str, float]:
     for repetition in range(repetitions):
         for name, job in jobs.items():
             seconds[name].append(job(repetition))
-    return {name: statistics.median(values) for name, values in seconds.items()}
+    return {name: pick(values) for name, values in seconds.items()}
 
 
 def run_module(*arguments: str) -> str:

@@ -144,7 +144,9 @@ def two_results(sizes: tuple[int, int]) -> ComputationGraph:
 
 
 def test_copies_queue_on_their_link_for_the_bytes_and_not_for_the_latency():
-    plan = make_plan(two_results((20, 10)), Cluster.uniform(2, latency=0.5, bandwidth=10.0), [0, 1], [0, (0, 1), (1, 1), 1])
+    plan = make_plan(
+        two_results((20, 10)), Cluster.uniform(2, latency=0.5, bandwidth=10.0), [0, 1], [0, (0, 1), (1, 1), 1]
+    )
     assert clock(plan) == [(0.0, 1.0), (1.0, 3.5), (3.0, 4.5), (4.5, 5.5)]
 
 
@@ -213,5 +215,7 @@ def test_only_outputs_and_persistent_tensors_are_left(plan):
 
 @pytest.mark.parametrize("bandwidth", [5e-324, 1e-300])
 def test_a_link_that_is_too_slow_for_floats_takes_for_ever(bandwidth):
-    plan = make_plan(two_results((2**53 - 1, 0)), Cluster.uniform(2, bandwidth=bandwidth), [0, 1], [0, (0, 1), (1, 1), 1])
+    plan = make_plan(
+        two_results((2**53 - 1, 0)), Cluster.uniform(2, bandwidth=bandwidth), [0, 1], [0, (0, 1), (1, 1), 1]
+    )
     assert evaluate(plan).running_time == float("inf")

@@ -56,7 +56,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, s
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(ValueError, match="cannot write .*file: No space left on device"):
+    with pytest.raises(ValueError, match=r"cannot write .*file: No space left on device"):
         write_bytes(path, b"new")
     monkeypatch.undo()
     assert path.read_bytes() == b"old"
@@ -64,5 +64,5 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, s
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(ValueError, match="cannot write .*No such file or directory"):
+    with pytest.raises(ValueError, match=r"cannot write .*No such file or directory"):
         write_bytes(tmp_path / "missing" / "file", b"")

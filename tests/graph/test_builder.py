@@ -1,5 +1,6 @@
 from random import Random
 
+import numpy as np
 import pytest
 
 from regal.graph import GraphBuilder
@@ -80,3 +81,26 @@ def test_a_cycle_cannot_be_sorted():
     builder.add_op("op", name="b", inputs=[x], outputs=[y])
     with pytest.raises(ValueError, match=r"op 0 'a': the graph has a cycle"):
         builder.sort()
+
+
+@pytest.mark.parametrize("value", [1.5, 8.0, True, "8", None, 2**63])
+def test_sizes_are_integers(value):
+    with pytest.raises(ValueError, match=r"tensor 0: bytes must be an integer within"):
+        GraphBuilder().add_tensor(value)
+    with pytest.raises(ValueError, match=r"op 0 'a': workspace must be an integer within"):
+        GraphBuilder().add_op("op", name="a", workspace=value)
+
+
+@pytest.mark.parametrize("value", [0.0, True, "0", 2**31])
+def test_indices_are_integers(value):
+    for key, what in (("inputs", "an input"), ("outputs", "an output"), ("control_inputs", "a control input")):
+        with pytest.raises(ValueError, match=f"op 0 'a': {what} must be an integer within"):
+            GraphBuilder().add_op("op", name="a", **{key: [value]})
+
+
+def test_numpy_integers_are_integers():
+    builder = GraphBuilder()
+    tensor = builder.add_tensor(np.int32(7))
+    builder.add_op("op", inputs=[np.int64(tensor)], workspace=np.uint8(3), colocation=np.int16(1))
+    graph = builder.build()
+    assert (graph.tensor_bytes.tolist(), graph.workspace.tolist(), graph.inputs.to_lists()) == ([7], [3], [[0]])

@@ -41,15 +41,17 @@ def verify(graph: ComputationGraph, path: str | Path) -> list[PlanFile]:
 def _verify_plan(graph: ComputationGraph, claim: PlanFile) -> None:
     if claim.graph_sha256 != graph.sha256:
         raise VerificationError(
-            f"the plan is of another graph: its graph_sha256 is {claim.graph_sha256[:12]}..., "
-            f"this graph's is {graph.sha256[:12]}..."
+            f"the plan is of another graph: its graph_sha256 is {claim.graph_sha256[:64]!r}, "
+            f"this graph's is {graph.sha256!r}"
         )
     cluster = claim.plan.cluster
     objective = Objective.of(claim.objective)
     problem = Problem(graph, cluster, objective)
     check_plan(claim.plan)
     cost = evaluate(claim.plan)
-    _equal("peak_memory", list(claim.peak_memory), list(cost.peak_memory))
+    _equal("number of peak_memory entries", len(claim.peak_memory), cluster.num_devices)
+    for device, (claimed, computed) in enumerate(zip(claim.peak_memory, cost.peak_memory, strict=True)):
+        _equal(f"peak_memory of device {device}", claimed, computed)
     _equal("running_time", claim.running_time, cost.running_time)
     _equal("feasible", claim.feasible, cost.feasible(cluster))
     value = problem.objective_value(cost)

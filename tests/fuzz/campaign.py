@@ -1,0 +1,108 @@
+"""Many mutants, each judged in a process that may die of it."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.judge import kind_of
+
+MOST_MEMORY = 10**9
+"""Bytes that judging may take, the worker's own code included."""
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Summary:
+    """What came out of a campaign.
+
+    Attributes
+    ----------
+    outcomes : counts of (kind of file, outcome)
+    kinds : counts of error messages without their numbers and values
+    examples : the first message of each kind, with its seed
+    wrong : what went wrong, by seed: traceback, hang, too much memory, or what was not as it should be
+    """
+
+    count: int = 0
+    well_formed: int = 0
+    peak: int = 0
+    slowest: tuple[float, int] = (0.0, -1)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    mutations: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, tuple[int, str]] = field(default_factory=dict)
+    wrong: dict[int, str] = field(default_factory=dict)
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Count one judged mutant."""
+        self.count += 1
+        self.well_formed += line["well_formed"]
+        self.outcomes[line["kind"], line["outcome"]] += 1
+        self.mutations.update(set(line["mutations"]))
+        self.slowest = max(self.slowest, (line["seconds"], line["seed"]))
+        self.peak = max(self.peak, line["peak"])
+        if line["message"]:
+            kind = kind_of(line["message"])
+            self.kinds[kind] += 1
+            self.examples.setdefault(kind, (line["seed"], line["message"].strip()))
+
+
+def campaign(
+    start: int,
+    count: int,
+    jobs: int = 1,
+    family: str = "files",
+    progress: Callable[[Summary], None] = lambda summary: None,
+) -> Summary:
+    """Judge the mutants of ``count`` seeds from ``start`` on, in ``jobs`` processes side by side."""
+    summary = Summary()
+    workers = [_Worker(family, range(start + job, start + count, jobs)) for job in range(min(jobs, count))]
+    while workers:
+        for worker in list(workers):
+            line = next(worker.lines, None)
+            if line is None:
+                workers.remove(worker)
+            elif "wrong" in line:
+                summary.count += 1
+                summary.wrong[line["seed"]] = line["wrong"]
+            else:
+                summary.add(line)
+                progress(summary)
+    return summary
+
+
+class _Worker:
+    """A process that judges seeds; one that dies is replaced, behind the seed it died of."""
+
+    def __init__(self, family: str, seeds: range) -> None:
+        self.lines = self._run(family, seeds)
+
+    def _run(self, family: str, seeds: range) -> Iterator[dict[str, Any]]:
+        while seeds:
+            with tempfile.TemporaryFile("w+") as errors:
+                numbers = map(str, (seeds.start, seeds.stop, seeds.step))
+                command = [sys.executable, "-m", "tests.fuzz.worker", family, *numbers]
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
+                with process:
+                    for line in map(json.loads, process.stdout or ()):
+                        seeds = range(line["seed"], seeds.stop, seeds.step)
+                        if "outcome" not in line:
+                            continue
+                        seeds = seeds[1:]
+                        if line["peak"] <= MOST_MEMORY:
+                            yield line
+                        else:
+                            process.kill()
+                            yield {"seed": line["seed"], "wrong": f"takes {line['peak']} bytes of memory"}
+                    code = process.wait()
+                errors.seek(0)
+                text = errors.read().strip()
+            if code > 0 or (code < 0 and code != -9):
+                yield {"seed": seeds.start, "wrong": f"exit code {code}: {text[-3000:]}"}
+                seeds = seeds[1:]
