@@ -289,6 +289,7 @@ class BRKGA:
         self._mark = saved = perf_counter()
         every = np.inf if checkpoint_every is None else checkpoint_every
         reason: str | None = None
+        whole = True  # not amid a change that an interruption would leave half done
         with ThreadPoolExecutor(self.threads) as pool:
             try:
                 while True:
@@ -296,7 +297,10 @@ class BRKGA:
                         reason = first_reason(rules, self.state)
                         if reason is not None:
                             break
-                    self.tell(decode_new_rows(self._population, decoder, pool, self.threads))
+                    fitness = decode_new_rows(self._population, decoder, pool, self.threads)
+                    whole = False
+                    self.tell(fitness)
+                    whole = True
                     for callback in callbacks:
                         callback(self.state)
                     if checkpoint and self._mark - saved >= every:
@@ -306,7 +310,7 @@ class BRKGA:
                 if self._best is None:
                     raise
                 reason = "interrupted"
-        if checkpoint:
+        if checkpoint and whole:
             self.save(checkpoint)
         return self.result(reason)
 

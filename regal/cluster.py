@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import tomllib
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,8 @@ GIB = 2**30
 DEFAULT_MEMORY = 16 * GIB
 MAX_DEVICES = 1024
 MAX_LINKS = 2**18
+DOTTED_KEY = re.compile(rb"""(?<![\w-])(?:(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*\.[ \t]*){64}""")
+"""A key of more parts than any cluster has; the TOML parser's time grows with the square of their number."""
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
@@ -50,7 +53,9 @@ class Device:
 
     def __post_init__(self) -> None:
         if isinstance(self.memory, bool) or not isinstance(self.memory, int) or not 0 <= self.memory < 2**63:
-            raise ValueError(f"a device's memory must be an integer of bytes from 0 to 2^63 - 1, not {short(self.memory)}")
+            raise ValueError(
+                f"a device's memory must be an integer of bytes from 0 to 2^63 - 1, not {short(self.memory)}"
+            )
         if not 0 < _number(self.speed) < math.inf:
             raise ValueError(f"a device's speed must be positive and finite, not {short(self.speed)}")
         object.__setattr__(self, "speed", float(self.speed))
@@ -277,6 +282,8 @@ def parse_size(value: int | float | str) -> int | float:
 
 
 def _parse_toml(data: bytes) -> dict[str, Any]:
+    if DOTTED_KEY.search(data):
+        raise ValueError("nested too deeply")
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
@@ -285,6 +292,8 @@ def _parse_toml(data: bytes) -> dict[str, Any]:
         raise ValueError("nested too deeply") from error
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"not TOML: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"an integer of more than {sys.get_int_max_str_digits()} digits") from error
 
 
 def _device(table: dict[str, Any], where: str) -> Device:

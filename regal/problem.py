@@ -26,7 +26,7 @@ class Problem:
     ------
     ValueError
         When all bytes of the graph times the number of devices do not stay below 2^63, or the running time of
-        its slowest plan does not stay below 10^100 seconds.
+        its slowest plan does not stay below 10^280 seconds.
     """
 
     graph: ComputationGraph

@@ -74,9 +74,7 @@ def test_sizes(text, size):
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize(
-    "text", ["", "GiB", "1 XB", "-1", "1e9", -1, True, None, math.nan, math.inf, "1 GiB GiB", "9" * 30]
-)
+@pytest.mark.parametrize("text", ["", "GiB", "1 XB", "-1", "1e9", -1, True, None, math.nan, "1 GiB GiB", "9" * 30])
 def test_what_is_no_size(text):
     with pytest.raises(ValueError, match="a size is a number of bytes or text such as '16 GiB', not"):
         parse_size(text)

@@ -42,8 +42,13 @@ SMALLEST = 1e-290
 """Seconds below which rounding is no longer relative; certificates that are shaved do not speak there."""
 
 
-def running_time_bound(graph: ComputationGraph, cluster: Cluster) -> Bound:
+def running_time_bound(graph: ComputationGraph, cluster: Cluster, *, seconds: float | None = None) -> Bound:
     """Seconds that every valid plan takes at least, in the float64 arithmetic of the performance model.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        After so long the work window tries no further levels, and the bound is not complete.
 
     Examples
     --------
@@ -63,16 +68,18 @@ def running_time_bound(graph: ComputationGraph, cluster: Cluster) -> Bound:
         tails = _longest_ways(fastest, graph.successors, reversed(range(graph.num_ops)))
         finish = heads + fastest
         jobs = np.sort(np.bincount(unit, weights=graph.runtime))[::-1][: len(speed)]
+        deadline = math.inf if seconds is None else start + seconds
+        window, complete = _window(graph.runtime / speed[-1], heads, tails, deadline)
         shaved = {
             "total work": (graph.runtime / speed[-1]).sum(),
             "largest jobs": (np.cumsum(jobs) / speed).max(),
-            "work window": _window(graph.runtime / speed[-1], heads, tails),
+            "work window": window,
         }
     op = int(finish.argmax())
     certificates: list[tuple[float, str, int | None]] = [(float(finish[op]), "critical path", op)]
     certificates += [(_shaved(float(value), graph.num_ops), name, None) for name, value in shaved.items()]
     value, name, proof = max(certificates, key=lambda certificate: certificate[0])
-    return Bound(value, name, proof, True, time.perf_counter() - start)
+    return Bound(value, name, proof, complete, time.perf_counter() - start)
 
 
 def _longest_ways(seconds: NDArray[np.float64], before: CSR, order: Iterable[int]) -> NDArray[np.float64]:
@@ -86,16 +93,23 @@ def _longest_ways(seconds: NDArray[np.float64], before: CSR, order: Iterable[int
     return ways
 
 
-def _window(work: NDArray[np.float64], heads: NDArray[np.float64], tails: NDArray[np.float64]) -> float:
-    """The largest h + q + work of the ops with head >= h and tail >= q; large graphs skip some h, evenly."""
+def _window(
+    work: NDArray[np.float64], heads: NDArray[np.float64], tails: NDArray[np.float64], deadline: float
+) -> tuple[float, bool]:
+    """The largest h + q + work of the ops with head >= h and tail >= q, and whether the time was enough for it.
+
+    Large graphs skip some h, evenly.
+    """
     by_tail = np.argsort(-tails)
     levels = np.unique(heads)
     step = -(-len(levels) * len(heads) // WINDOW_STEPS)
     best = 0.0
     for level in levels[::step]:
+        if time.perf_counter() >= deadline:
+            return best, False
         ops = by_tail[heads[by_tail] >= level]
         best = max(best, float((level + np.cumsum(work[ops]) + tails[ops]).max()))
-    return best
+    return best, True
 
 
 def _shaved(value: float, num_ops: int) -> float:

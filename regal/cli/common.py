@@ -11,6 +11,24 @@ if TYPE_CHECKING:
     from regal.graph import ComputationGraph
 
 
+LONGEST_LINE = 500
+"""Most characters of a message."""
+
+
+def one_line(text: str) -> str:
+    r"""A message as one printable line; where it is long, its beginning and its end.
+
+    Examples
+    --------
+    >>> one_line("no such file:\n  a\x1b.json")
+    'no such file: a\\x1b.json'
+    """
+    words = " ".join(text.split())
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    half = LONGEST_LINE // 2
+    return line if len(line) <= LONGEST_LINE else f"{line[: half - 5]} ... {line[-half:]}"
+
+
 def load_graph(source: str, dimensions: tuple[str, ...]) -> ComputationGraph:
     """The graph of ``source``; ``dimensions`` are the ``--dim`` options."""
     from regal.frontends import load

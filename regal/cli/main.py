@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from regal.cli import texts
+from regal.cli.common import one_line
 from regal.objective import Objective
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
@@ -110,20 +112,25 @@ def main(arguments: list[str] | None = None) -> int:
         return app(arguments, standalone_mode=False) or 0
     except USAGE_ERROR as error:
         message = error.format_message()  # type: ignore[attr-defined]
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        message = f"{error.filename or 'output'}: {error.strerror or error}"
+    except ValueError as error:
         message = str(error)
     except MemoryError:
         message = "not enough memory"
     except (KeyboardInterrupt, typer.Abort):  # Typer itself turns most of them into 130
         return 130
     if message:
-        print("regal: " + " ".join(message.split()), file=sys.stderr)
+        print(one_line(f"regal: {message}"), file=sys.stderr)
         return 2
     return 0
 
 
 def entry() -> None:
-    """What the console script calls."""
+    """What the console script calls; characters that the terminal lacks are written as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main())
 
 

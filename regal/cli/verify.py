@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from regal.cli.common import load_graph
+from regal.cli.common import load_graph, one_line
 from regal.verification import VerificationError
 from regal.verification import verify as verify_file
 
@@ -16,7 +16,7 @@ def run(graph_source: str, dimensions: tuple[str, ...], path: Path) -> int:
     try:
         plans = verify_file(graph, path)
     except VerificationError as error:
-        print("regal: " + " ".join(str(error).split()), file=sys.stderr)
+        print(one_line(f"regal: {error}"), file=sys.stderr)
         return 1
     for claim in plans:
         peaks = " + ".join(str(peak) for peak in claim.peak_memory)

@@ -18,6 +18,8 @@ from regal.plan import RUN, Plan
 from regal.problem import Objective, Problem
 
 UNLIMITED = 2**63 - 1
+EXACT = 2**53
+"""Every integer up to this is a float64."""
 
 
 class Decoder:
@@ -42,7 +44,9 @@ class Decoder:
         self._timed = problem.objective in (Objective.RUNNING_TIME, Objective.PARETO)
         self.num_columns = 2 if self._timed else 1
         needs_tail = problem.objective is Objective.RUNNING_TIME
-        self._tail = tails(problem.graph, problem.cluster) if needs_tail else np.zeros(problem.graph.num_ops)
+        tail = tails(problem.graph, problem.cluster) if needs_tail else np.zeros(problem.graph.num_ops)
+        memory = np.full(problem.cluster.num_devices, UNLIMITED, np.int64)
+        self._no_limits = Limits(memory, math.inf, math.inf, tail)
 
     def __call__(self, keys: NDArray, cutoff: float | NDArray = math.inf) -> NDArray[np.float64]:
         """Fitness of each row of ``keys``.
@@ -75,7 +79,7 @@ class Decoder:
 
     def costs(self, keys: NDArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Peak memory (m, num_devices) in bytes and running time (m,) in seconds of each row."""
-        peaks, seconds, _ = self._decode(keys, _no_limits(self.problem), timed=True)
+        peaks, seconds, _ = self._decode(keys, self._no_limits, timed=True)
         return peaks, seconds
 
     def plan(self, keys: NDArray) -> Plan:
@@ -97,22 +101,23 @@ class Decoder:
         self.layout.check(rows)
         order[:] = UNUSED
         peaks, finished = np.zeros((1, self.layout.num_devices), np.int64), np.zeros(1, np.bool_)
-        arrays, limits = (self.problem.graph_arrays, self.problem.cluster_arrays), _no_limits(self.problem)
+        arrays, limits = (self.problem.graph_arrays, self.problem.cluster_arrays), self._no_limits
         decode(*arrays, rows, limits, peaks, np.zeros(1), finished, order, None, None, True)
         return int(np.count_nonzero(order != UNUSED))
 
     def _limits(self, cutoff: float | NDArray) -> Limits:
-        limits = _no_limits(self.problem)
-        if self.problem.objective is Objective.RUNNING_TIME:
+        objective, limits = self.problem.objective, self._no_limits
+        if objective is Objective.RUNNING_TIME:
             excess, seconds = np.broadcast_to(cutoff, 2).tolist()
-            return limits._replace(excess=excess, seconds=seconds, tail=self._tail)
-        if np.ndim(cutoff) == 0 and cutoff < math.inf:
-            if self.problem.objective is Objective.PEAK_MEMORY:
-                limits.memory[:] = _least_reaching(float(cutoff), float) - 1
-            elif self.problem.objective is Objective.PEAK_UTILISATION:
-                for d, memory in enumerate(self.problem.cluster.memory.tolist()):
-                    limits.memory[d] = _least_reaching(float(cutoff), partial(_share, memory)) - 1
-        return limits
+            return limits._replace(excess=excess, seconds=seconds)
+        if objective is Objective.PARETO or cutoff == math.inf:
+            return limits
+        if objective is Objective.PEAK_MEMORY:
+            bytes_ = [_least_reaching(float(cutoff), float) - 1] * self.layout.num_devices
+        else:
+            memory = self.problem.cluster.memory.tolist()
+            bytes_ = [_least_reaching(float(cutoff), partial(_share, size)) - 1 for size in memory]
+        return limits._replace(memory=np.array(bytes_, np.int64))
 
     def _decode(
         self, keys: NDArray, limits: Limits, timed: bool = False
@@ -206,11 +211,8 @@ def _share(memory: int, peak: int) -> float:
     return float(peak) / float(memory) if memory else (math.inf if peak else 0.0)
 
 
-def _no_limits(problem: Problem) -> Limits:
-    memory = np.full(problem.cluster.num_devices, UNLIMITED, np.int64)
-    return Limits(memory, math.inf, math.inf, np.zeros(problem.graph.num_ops))
-
-
 def _least_reaching(value: float, figure: Callable[[int], float]) -> int:
     """The lowest byte count whose ``figure``, which grows with the bytes, is not below ``value``."""
+    if figure is float and 0 <= value <= EXACT:
+        return math.ceil(value)
     return bisect_left(range(UNLIMITED), value, key=figure)

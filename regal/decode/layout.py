@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from regal.graph import ComputationGraph
 
+KEY_DTYPES = (np.dtype(np.uint16), np.dtype(np.uint32))
 LANES = 4
 """Rows are padded to a multiple of this many keys, so that they fill 64-bit words."""
 
@@ -40,12 +41,12 @@ class Layout:
         """The layout of ``graph`` on ``num_devices`` devices."""
         return cls(graph.num_ops, graph.num_activations, num_devices)
 
-    @property
+    @cached_property
     def num_keys(self) -> int:
         """Keys that mean something."""
         return self.num_ops * self.num_devices + self.num_ops + self.num_activations * self.num_devices
 
-    @property
+    @cached_property
     def num_padded_keys(self) -> int:
         """Keys of a stored row; those behind ``num_keys`` mean nothing."""
         return -(-max(self.num_keys, 1) // LANES) * LANES
@@ -81,5 +82,5 @@ class Layout:
         """Raise ``ValueError`` unless ``keys`` (..., num_keys or num_padded_keys) has unsigned integers."""
         if keys.shape[-1] not in (self.num_keys, self.num_padded_keys):
             raise ValueError(f"a chromosome has {self.num_keys} keys, not {keys.shape[-1]}")
-        if keys.dtype not in (np.dtype(np.uint16), np.dtype(np.uint32)):
+        if keys.dtype not in KEY_DTYPES:
             raise ValueError(f"keys are uint16 or uint32, not {keys.dtype}")

@@ -88,8 +88,9 @@ def parse_json(data: bytes, where: str) -> Any:
     except RecursionError as error:
         raise ParseError(f"{where}: nested too deeply") from error
     except ValueError as error:
-        digits = str(error).startswith("Exceeds the limit")
-        text = f"an integer of more than {sys.get_int_max_str_digits()} digits" if digits else error
+        text = str(error)
+        if text.startswith("Exceeds the limit"):
+            text = f"an integer of more than {sys.get_int_max_str_digits()} digits"
         raise ParseError(f"{where}: {text}") from error
 
 

@@ -83,7 +83,9 @@ def load(
     try:
         model = prepare(read_model(source), dimensions or {}, default_dimension)
         importer = _Importer(model, _Values(model, default_dimension), contract_views, fold_constants, rates)
-        return importer.run(Path(where).stem if where is source else model.graph.name or "onnx")
+        return importer.run(
+            Path(where).stem.encode(errors="replace").decode() if where is source else model.graph.name or "onnx"
+        )
     except ParseError:
         raise
     except ValueError as error:

@@ -16,7 +16,7 @@ MAX_SIZE = 2**53
 """A single size in bytes stays below this, so that a float64 holds it exactly."""
 MAX_TOTAL = 2**63
 """All bytes together, times the number of devices, stay below this, so that an int64 counter cannot overflow."""
-MAX_SECONDS = 1e100
+MAX_SECONDS = 1e280
 """All running times together stay below this, so that neither sums of them nor products with bytes overflow."""
 
 
@@ -24,8 +24,8 @@ def check_graph(graph: ComputationGraph) -> None:
     """Raise ``ValueError`` for the first broken rule of ``graph``.
 
     Rules: columns of one length; indices in range; no repeated entry within ``inputs``, ``outputs`` or
-    ``control_inputs``; at most one producer per tensor; runtimes finite, not negative, and their sum below 10^100; sizes
-    in [0, 2^53) and their sum below 2^63; every op after its producers and control inputs.
+    ``control_inputs``; at most one producer per tensor; runtimes finite, not negative, and their sum below 10^280;
+    sizes in [0, 2^53) and their sum below 2^63; every op after its producers and control inputs.
     """
     _check_lengths(graph)
     _check_values(graph)
@@ -67,7 +67,9 @@ def _check_values(graph: ComputationGraph) -> None:
         raise ValueError(f"tensor {bad[0]}: bytes {size_rule}, not {graph.tensor_bytes[bad[0]]}")
     total = sum(graph.runtime.tolist())
     if total >= MAX_SECONDS:
-        raise ValueError(f"the running times of all ops together must stay below {MAX_SECONDS:g} seconds, not {total:g}")
+        raise ValueError(
+            f"the running times of all ops together must stay below {MAX_SECONDS:g} seconds, not {total:g}"
+        )
     check_total(graph, 1)
 
 

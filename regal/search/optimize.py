@@ -123,12 +123,11 @@ def lower_bound(
 ) -> Bound:
     """What no plan of ``problem`` can go below, in the objective's unit; for Pareto, in bytes.
 
-    ``seconds`` and ``progress`` are those of :func:`regal.bounds.peak_memory_bound`; the bound on the running time is
-    complete at once.
+    ``seconds`` limits the time, ``progress`` is that of :func:`regal.bounds.peak_memory_bound`.
     """
     graph, cluster = problem.graph, problem.cluster
     if problem.objective is Objective.RUNNING_TIME:
-        return running_time_bound(graph, cluster)
+        return running_time_bound(graph, cluster, seconds=seconds)
     if problem.objective is Objective.PEAK_UTILISATION:
         return peak_utilisation_bound(graph, cluster, seconds=seconds, progress=progress)
     return peak_memory_bound(graph, cluster, seconds=seconds, progress=progress)

@@ -66,7 +66,7 @@ def test_a_command_line_that_is_none(arguments, message, capsys):
     ("raised", "code", "line"),
     [
         (ValueError("two\nlines"), 2, "regal: two lines\n"),
-        (PermissionError(13, "Permission denied", "a.npz"), 2, "regal: [Errno 13] Permission denied: 'a.npz'\n"),
+        (PermissionError(13, "Permission denied", "a.npz"), 2, "regal: a.npz: Permission denied\n"),
         (MemoryError(), 2, "regal: not enough memory\n"),
         (KeyboardInterrupt(), 130, ""),
     ],

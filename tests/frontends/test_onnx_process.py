@@ -29,7 +29,12 @@ def path(tmp_path):
     "options",
     [
         {"dimensions": {"batch": 4}},
-        {"default_dimension": 2, "contract_views": False, "fold_constants": False, "rates": Rates(float("inf"), 1e9, 0)},
+        {
+            "default_dimension": 2,
+            "contract_views": False,
+            "fold_constants": False,
+            "rates": Rates(float("inf"), 1e9, 0),
+        },
     ],
 )
 def test_the_graph_is_the_same(path, options):

@@ -58,7 +58,9 @@ def judge(case: Case, folder: Path) -> tuple[str, str]:
 
 def figure(value: Any, rng: Random) -> None:
     """A speed, memory, latency or bandwidth of any range."""
-    key, places = rng.choice((("speed", "devices"), ("memory", "devices"), ("latency", "links"), ("bandwidth", "links")))
+    key, places = rng.choice(
+        (("speed", "devices"), ("memory", "devices"), ("latency", "links"), ("bandwidth", "links"))
+    )
     tables = value.get(places)
     if isinstance(tables, list) and tables and isinstance(table := rng.choice(tables), dict):
         table[key] = rng.choice((*NUMBERS, *SIZES, 16**5000))

@@ -18,10 +18,14 @@ from tests.fuzz.cases import Case
 BUDGET = "120"
 LONGEST_MESSAGE = 600
 PLACE = re.compile(
-    r"(plan \d+: )?(op \d+|tensor \d+|graph: |format must be|not JSON|not TOML|not UTF-8|nested too deeply|broken gzip|the gzip"
-    r"|the key '|the key \"|\S+ is not a JSON number|an integer of|rule [1-5]: |schedule|placement|cluster|device|link|graph_sha256|peak_memory"
-    r"|running_time|feasible|lower_bound|objective|search|the plan is of another graph|a device's|a link names|a link connects|two links|plans must|a cluster has|number of peak|unknown key|\w+ is missing"
-    r"|all bytes|\w+ must be text|a size is|speed|the running times|with the cluster)"
+    r"(plan \d+: )?("
+    r"op \d+|tensor \d+|graph: |format must be|not JSON|not TOML|not UTF-8|nested too deeply"
+    r"|broken gzip|the gzip|the key '|the key \"|\S+ is not a JSON number|an integer of|rule [1-5]: "
+    r"|schedule|placement|cluster|default_link|device|link|graph_sha256|peak_memory|running_time"
+    r"|feasible|lower_bound|objective|search|the plan is of another graph|a device's|a link names"
+    r"|a link connects|two links|plans must|a cluster has|number of peak|unknown key|\w+ is missing"
+    r"|all bytes|\w+ must be text|a size is|speed|the running times|with the cluster"
+    r")"
 )
 """How a message goes on behind the file's path: it names a place in the file."""
 INTERNAL = re.compile(

@@ -40,7 +40,9 @@ def flip(data: bytes, rng: Random) -> bytes:
 def insert(data: bytes, rng: Random) -> bytes:
     """A byte or more that do not belong there."""
     at = rng.randint(0, len(data))
-    extra = rng.choice((rng.randbytes(1), rng.randbytes(8), b"\x00", b",", b'"', b"]", b"\\", b"\xff\xfe", b"\xed\xa0\x80"))
+    extra = rng.choice(
+        (rng.randbytes(1), rng.randbytes(8), b"\x00", b",", b'"', b"]", b"\\", b"\xff\xfe", b"\xed\xa0\x80")
+    )
     return data[:at] + extra + data[at:]
 
 
