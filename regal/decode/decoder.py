@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numba import config
 from numpy.typing import NDArray
 
 from regal.cluster import Cluster
-from regal.decode.kernels import Limits, decode
+from regal.decode.kernels import Limits, decode, decode_parts
 from regal.decode.layout import Layout
 from regal.graph import ComputationGraph
 from regal.plan import RUN, Plan
@@ -30,6 +31,9 @@ class Decoder:
     Parameters
     ----------
     problem : Problem
+    threads : int
+        Threads that share the rows of a batch, at most the cores; they have no effect on the result. A process that
+        used more than one must not be forked (Numba's threads do not survive it).
 
     Attributes
     ----------
@@ -38,8 +42,9 @@ class Decoder:
         Columns of the fitness: 1, or 2 for running time (excess bytes, seconds) and for Pareto (bytes, seconds).
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, threads: int = 1) -> None:
         self.problem = problem
+        self._parts = min(threads, config.NUMBA_NUM_THREADS)
         self.layout = Layout.of(problem.graph, problem.cluster.num_devices)
         self._timed = problem.objective in (Objective.RUNNING_TIME, Objective.PARETO)
         self.num_columns = 2 if self._timed else 1
@@ -128,9 +133,12 @@ class Decoder:
         seconds, finished = np.zeros(len(keys)), np.zeros(len(keys), np.bool_)
         pair = True if self.layout.num_devices == 2 else None
         clock = True if timed or self._timed else None
-        order = np.empty(0, np.uint32)
         arrays = self.problem.graph_arrays, self.problem.cluster_arrays
-        decode(*arrays, keys, limits, peaks, seconds, finished, order, pair, clock, None)
+        if self._parts > 1 and len(keys) != 1:
+            decode_parts(*arrays, keys, limits, peaks, seconds, finished, self._parts, pair, clock)
+        else:
+            order = np.empty(0, np.uint32)
+            decode(*arrays, keys, limits, peaks, seconds, finished, order, pair, clock, None)
         return peaks, seconds, finished
 
 

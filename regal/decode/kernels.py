@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import njit, prange, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -433,3 +433,14 @@ def decode(graph, cluster, keys, limits, peaks, seconds, finished, order, pair, 
             finished[index], seconds[index] = walk(
                 graph, cluster, row, limits, scratch, peak, order, pair, timed, record
             )
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def decode_parts(graph, cluster, keys, limits, peaks, seconds, finished, parts, pair, timed):  # type: ignore[no-untyped-def]
+    """:func:`decode` on ``parts`` threads, each with its share of the rows; the result is the same."""
+    rows = len(keys)
+    for part in prange(parts):
+        low, high = rows * part // parts, rows * (part + 1) // parts
+        order = np.empty(0, np.uint32)
+        share = (keys[low:high], limits, peaks[low:high], seconds[low:high], finished[low:high], order)
+        decode(graph, cluster, *share, pair, timed, None)

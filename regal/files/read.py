@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 import zlib
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,10 +14,14 @@ MAX_TEXT = 256 * 2**20
 """Longest text in bytes, after decompression, that is read."""
 MAX_PARSED = 600 * 2**20
 """Most bytes that the parsed values of a text may take, by a safe estimate made before parsing."""
+MAX_MEMBERS = 2**12
+"""Most members of a gzip file; each costs time, even an empty one."""
 MAX_KEYS = 2**20
 """Most keys of one object."""
 VALUE_SIZE = 100
 """Upper estimate in bytes of one parsed JSON value together with its place in a list or dict."""
+GZIP = b"\x1f\x8b"
+BLOCK = 2**20
 
 
 class ParseError(ValueError):
@@ -29,39 +34,56 @@ def read_bytes(path: str | Path, limit: int = MAX_TEXT) -> bytes:
     Raises
     ------
     ParseError
-        When the file cannot be read, is a broken or truncated gzip, or is longer than ``limit``.
+        When the file cannot be read, is a broken or truncated gzip, or is longer than ``limit``, packed or unpacked.
     """
     try:
         with open(path, "rb") as file:
-            magic = file.read(2)
-            file.seek(0)
-            if magic == b"\x1f\x8b":
-                with gzip.open(file) as unpacked:
-                    data = _read_bounded(unpacked, limit)
-            else:
-                data = _read_bounded(file, limit)
+            blocks = _bounded(iter(lambda: file.read(BLOCK), b""), limit)
+            return b"".join(_bounded(_unpacked(blocks), limit))
     except EOFError as error:
         raise ParseError(f"{path}: the gzip data end too early") from error
-    except (zlib.error, gzip.BadGzipFile) as error:
-        text = str(error).rpartition(": ")[2]
-        what = "something else follows them" if text.startswith("Not a gzipped file") else text
-        raise ParseError(f"{path}: broken gzip data: {what}") from error
+    except zlib.error as error:
+        raise ParseError(f"{path}: broken gzip data: {str(error).rpartition(': ')[2]}") from error
     except OSError as error:
         raise ParseError(f"{path}: {error.strerror or error}") from error
-    if len(data) > limit:
-        raise ParseError(f"{path}: more than {limit} bytes of text")
-    return data
+    except ValueError as error:
+        raise ParseError(f"{path}: {error}") from error
 
 
-def _read_bounded(source: Any, limit: int) -> bytes:
-    blocks, total = [], 0
-    while total <= limit:
-        block = source.read(2**20)
-        if not block:
-            break
-        blocks.append(block)
+def _bounded(blocks: Iterator[bytes], limit: int) -> Iterator[bytes]:
+    total = 0
+    for block in blocks:
         total += len(block)
-    return b"".join(blocks)
+        if total > limit:
+            raise ValueError(f"more than {limit} bytes of text")
+        yield block
+
+
+def _unpacked(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The blocks, or the content of the gzip members in them, of which zeros may stand between or behind."""
+    first = next(blocks, b"")
+    blocks = chain([first], blocks)
+    if not first.startswith(GZIP):
+        yield from blocks
+        return
+    unpacker, members = None, 0
+    for packed in blocks:
+        while packed:
+            if unpacker is None:
+                packed = packed.lstrip(b"\0")
+                if not packed:
+                    break
+                unpacker, members = zlib.decompressobj(wbits=31), members + 1
+                if members > MAX_MEMBERS:
+                    raise ValueError(f"more than {MAX_MEMBERS} gzip members")
+            yield unpacker.decompress(packed, BLOCK)
+            packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            unpacker = None if unpacker.eof else unpacker
+    while unpacker is not None and not unpacker.eof:
+        rest = unpacker.decompress(b"", BLOCK)
+        if not rest and not unpacker.eof:
+            raise EOFError
+        yield rest
 
 
 def parse_json(data: bytes, where: str) -> Any:

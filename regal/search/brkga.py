@@ -63,7 +63,7 @@ def solve(problem: Problem, budget: Budget, seed: int = 0, options: Options | No
     if problem.objective is Objective.PARETO:
         raise ValueError("BRKGA has one objective; the Pareto front is made by method nsga2")
     options = options or Options()
-    decoder = Decoder(problem)
+    decoder = Decoder(problem, options.threads)
     check_size(decoder, options.parameters.population * options.parameters.islands)
     _compile(decoder)
     start = time.perf_counter()
@@ -137,7 +137,7 @@ def _saved_engine(decoder: Decoder, seed: int, options: Options) -> brkga.BRKGA 
     """The search to go on from, if there is one."""
     if options.checkpoint is None or not Path(options.checkpoint).exists():
         return None
-    engine = brkga.BRKGA.load(options.checkpoint, threads=options.threads)
+    engine = brkga.BRKGA.load(options.checkpoint)
     _check_same_search(engine, decoder, seed, options)
     return engine
 
@@ -153,7 +153,6 @@ def _engine(decoder: Decoder, seed: int, starts: WarmStart, options: Options) ->
         seed=seed,
         key_dtype=layout.key_dtype.type,
         warm_start=rows,
-        threads=options.threads,
     )
 
 
