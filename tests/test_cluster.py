@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from regal.cluster import GIB, MAX_DEVICES, Cluster, Device, Link, parse_size
+from regal.cluster import GIB, MAX_DEVICES, MAX_LINKS, Cluster, Device, Link, parse_size
 from regal.files import ParseError
 
 TEXT = """
@@ -161,3 +161,22 @@ def test_refuses_numbers_of_devices(count):
 def test_refuses_json(value, message):
     with pytest.raises(ValueError, match=message):
         Cluster.from_json(value)
+
+
+def test_links_are_counted_before_they_are_made(tmp_path):
+    assert len(Cluster.uniform(512, bandwidth=1e9).links) == 512 * 511
+    message = f"a cluster has at most {MAX_LINKS} links, not 262656"
+    with pytest.raises(ValueError, match=message):
+        Cluster.uniform(513, latency=0.5)
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, "[[devices]]\ncount = 513\n[default_link]\n")
+    assert Cluster.uniform(MAX_DEVICES).links == ()
+
+
+def test_a_key_of_many_parts_is_refused_before_it_is_parsed(tmp_path):
+    for part in ("a", '"a.b"', "'.'", '"\\""'):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            load(tmp_path, " . ".join([part] * 100_000) + " = 1")
+    with pytest.raises(ValueError, match="unknown key 'a'"):
+        load(tmp_path, ".".join(["a"] * 60) + " = 1")
+    assert load(tmp_path, "[[devices]]\n# " + "a." * 30 + "\n").num_devices == 1

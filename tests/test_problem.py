@@ -50,3 +50,15 @@ def test_bytes_that_could_overflow_are_refused():
     assert Problem(graph, Cluster.uniform(2)).graph is graph
     with pytest.raises(ValueError, match=r"must stay below 2\^63, not \d+ \* 3"):
         Problem(graph, Cluster.uniform(3))
+
+
+def test_seconds_that_could_overflow_are_refused():
+    builder = GraphBuilder()
+    builder.add_op("a", outputs=[builder.add_tensor(2**40)], runtime=1e99)
+    graph = builder.build()
+    assert Problem(graph, Cluster.uniform(2)).graph is graph
+    slow, thin, far = {"speed": 0.05}, {"bandwidth": 1e-99}, {"latency": 1e100}
+    for options in (slow, thin, far):
+        with pytest.raises(ValueError, match=r"running times together must stay below 1e\+100 seconds, not \d"):
+            Problem(graph, Cluster.uniform(2, **options))
+    assert Problem(graph, Cluster.uniform(1, bandwidth=1e-99)).cluster.num_devices == 1  # nothing is sent

@@ -44,7 +44,7 @@ class Decoder:
 
     def __init__(self, problem: Problem, threads: int = 1) -> None:
         self.problem = problem
-        self._parts = min(threads, config.NUMBA_NUM_THREADS)
+        self._parts = min(threads, config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
         self.layout = Layout.of(problem.graph, problem.cluster.num_devices)
         self._timed = problem.objective in (Objective.RUNNING_TIME, Objective.PARETO)
         self.num_columns = 2 if self._timed else 1

@@ -36,7 +36,9 @@ def measure(*arguments: str) -> Measured:
     """Run ``regal`` with ``arguments`` in a process of limited address space."""
     begin = time.perf_counter()
     command = [sys.executable, "-c", PROGRAM, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2], check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2], check=False
+    )
     last = done.stdout.strip().rpartition("\n")[2]
     peak = int(last) if last.isdigit() else -1
     return Measured(done.returncode, peak, time.perf_counter() - begin, done.stderr)

@@ -40,8 +40,13 @@ class Summary:
     wrong: dict[int, str] = field(default_factory=dict)
 
     def add(self, line: dict[str, Any]) -> None:
-        """Count one judged mutant."""
+        """Count one judged mutant, or one that nothing came of."""
         self.count += 1
+        if "wrong" in line:
+            self.wrong[line["seed"]] = line["wrong"]
+            return
+        if line["peak"] > MOST_MEMORY:
+            self.wrong[line["seed"]] = f"takes {line['peak']} bytes of memory"
         self.well_formed += line["well_formed"]
         self.outcomes[line["kind"], line["outcome"]] += 1
         self.mutations.update(set(line["mutations"]))
@@ -62,47 +67,44 @@ def campaign(
 ) -> Summary:
     """Judge the mutants of ``count`` seeds from ``start`` on, in ``jobs`` processes side by side."""
     summary = Summary()
-    workers = [_Worker(family, range(start + job, start + count, jobs)) for job in range(min(jobs, count))]
+    workers = [_judged(family, range(start + job, start + count, jobs)) for job in range(min(jobs, count))]
     while workers:
         for worker in list(workers):
-            line = next(worker.lines, None)
+            line = next(worker, None)
             if line is None:
                 workers.remove(worker)
-            elif "wrong" in line:
-                summary.count += 1
-                summary.wrong[line["seed"]] = line["wrong"]
             else:
                 summary.add(line)
                 progress(summary)
     return summary
 
 
-class _Worker:
-    """A process that judges seeds; one that dies is replaced, behind the seed it died of."""
-
-    def __init__(self, family: str, seeds: range) -> None:
-        self.lines = self._run(family, seeds)
-
-    def _run(self, family: str, seeds: range) -> Iterator[dict[str, Any]]:
-        while seeds:
-            with tempfile.TemporaryFile("w+") as errors:
-                numbers = map(str, (seeds.start, seeds.stop, seeds.step))
-                command = [sys.executable, "-m", "tests.fuzz.worker", family, *numbers]
-                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
-                with process:
-                    for line in map(json.loads, process.stdout or ()):
-                        seeds = range(line["seed"], seeds.stop, seeds.step)
-                        if "outcome" not in line:
-                            continue
+def _judged(family: str, seeds: range) -> Iterator[dict[str, Any]]:
+    """What a worker says of each seed; one that dies is replaced, behind the seed that it died of."""
+    hung = -1
+    while seeds:
+        greedy = False
+        with tempfile.TemporaryFile("w+") as errors:
+            numbers = map(str, (seeds.start, seeds.stop, seeds.step))
+            command = [sys.executable, "-m", "tests.fuzz.worker", family, *numbers]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
+            with process:
+                for line in map(json.loads, process.stdout or ()):
+                    seeds = range(line["seed"], seeds.stop, seeds.step)
+                    if "outcome" in line:
                         seeds = seeds[1:]
-                        if line["peak"] <= MOST_MEMORY:
-                            yield line
-                        else:
-                            process.kill()
-                            yield {"seed": line["seed"], "wrong": f"takes {line['peak']} bytes of memory"}
-                    code = process.wait()
-                errors.seek(0)
-                text = errors.read().strip()
-            if code > 0 or (code < 0 and code != -9):
-                yield {"seed": seeds.start, "wrong": f"exit code {code}: {text[-3000:]}"}
-                seeds = seeds[1:]
+                        greedy = line["peak"] > MOST_MEMORY
+                        yield line
+                    if greedy:
+                        process.kill()  # the next one starts from little memory
+                        break
+                code = process.wait()
+            errors.seek(0)
+            text = errors.read().strip()
+        if greedy or not seeds:
+            continue
+        if text.startswith("Timeout") and hung != seeds.start:
+            hung = seeds.start  # once more: the machine itself may have paused
+            continue
+        yield {"seed": seeds.start, "wrong": f"exit code {code}: {text[-3000:]}"}
+        seeds = seeds[1:]

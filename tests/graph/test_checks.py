@@ -105,3 +105,12 @@ def test_all_bytes_times_the_devices_stay_below_2_to_63():
     builder.add_op("op", workspace=1)
     with pytest.raises(ValueError, match=r"must stay below 2\^63, not 9223372036854775808 \* 1"):
         builder.build()
+
+
+def test_all_running_times_stay_below_10_to_100_seconds():
+    assert changed(runtime=numbers([9e99, 0.0, 0.0, 0.0], np.float64)).num_ops == 4
+    message = r"running times of all ops together must stay below 1e\+100 seconds, not 1\.2e\+100"
+    with pytest.raises(ValueError, match=message):
+        changed(runtime=numbers([6e99, 6e99, 0.0, 0.0], np.float64))
+    with pytest.raises(ValueError, match="must stay below 1e\\+100 seconds, not inf"):
+        changed(runtime=numbers([1.7e308] * 4, np.float64))
