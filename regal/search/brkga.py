@@ -198,9 +198,10 @@ def check_size(decoder: Decoder, population: int) -> None:
 
 
 def _compile(decoder: Decoder) -> None:
-    """Compile or load the kernels on nearly nothing, so that the search's clock starts after it."""
+    """Compile or load the kernels on next to nothing, so that the search's clock starts after it."""
     prepare()
     layout = decoder.layout
     decoder(np.zeros((0, layout.num_padded_keys), layout.key_dtype))
+    decoder.plan(np.zeros(layout.num_padded_keys, layout.key_dtype))
     engine = brkga.BRKGA(LANES, brkga.Parameters(), key_dtype=layout.key_dtype.type)
     engine.run(lambda keys, cutoff: np.zeros((len(keys), decoder.num_columns)), stop=brkga.MaxGenerations(1))
