@@ -320,13 +320,13 @@ def _link(source: Any, target: Any, table: dict[str, Any]) -> Link:
 def _tables(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
     tables = value.get(key, [])
     if not isinstance(tables, list):
-        raise ValueError(f"cluster: {key} must be a list, not {type(tables).__name__}")
+        raise ValueError(f"cluster: {key} must be a list, not {short(tables)}")
     return tables
 
 
 def _only(value: Any, known: set[str], where: str) -> None:
     if not isinstance(value, dict):
-        raise ValueError(f"{where}: must be an object, not {type(value).__name__}")
+        raise ValueError(f"{where}: must be an object, not {short(value)}")
     for key in value:
         if key not in known:
             raise ValueError(f"{where}: unknown key {short(key)}")

@@ -46,7 +46,8 @@ def _chunks(
 ) -> NDArray[np.int32]:
     placement = np.zeros(graph.num_ops, np.int32)
     total = float(weight.sum())
-    if total > 0 and share.sum() > 0:
+    if total > 0 and share.max() > 0:
+        share = share / share.max()  # their sum could overflow
         middle = np.cumsum(weight[order]) - weight[order] / 2
         bounds = np.cumsum(share)[:-1] / share.sum() * total
         placement[order] = np.searchsorted(bounds, middle, side="right")

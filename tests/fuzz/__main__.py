@@ -6,6 +6,7 @@ hang, more than 1 GB of memory, a file left behind, or a message that is not one
 """
 
 import argparse
+import re
 import sys
 import time
 
@@ -26,6 +27,9 @@ def main() -> int:
     begin = time.perf_counter()
 
     def progress(summary: Summary) -> None:
+        seed, text = next(reversed(summary.wrong.items()), (-1, ""))
+        if seed == summary.last:
+            print(f"seed {seed}: {text}\n", flush=True)
         if summary.count % STEP == 0:
             seconds = time.perf_counter() - begin
             print(f"{summary.count} mutants, {len(summary.wrong)} wrong, {seconds:.0f} s", flush=True)
@@ -45,10 +49,8 @@ def print_summary(summary: Summary, seconds: float) -> None:
     print(f"\n{len(summary.kinds)} kinds of messages:")
     for kind, number in summary.kinds.most_common():
         seed, message = summary.examples[kind]
-        print(f"{number:8} seed {seed}: {message.partition(': ')[2].partition(': ')[2]}")
-    print(f"\n{len(summary.wrong)} wrong")
-    for seed, text in summary.wrong.items():
-        print(f"seed {seed}: {text}\n")
+        print(f"{number:8} seed {seed}: {re.sub(r'^regal: (/[^ ]*/files/)?', '', message)}")
+    print(f"\n{len(summary.wrong)} wrong" + "".join(f", seed {seed}" for seed in summary.wrong))
 
 
 if __name__ == "__main__":

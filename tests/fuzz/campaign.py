@@ -23,6 +23,7 @@ class Summary:
 
     Attributes
     ----------
+    last : the seed that was judged last
     outcomes : counts of (kind of file, outcome)
     kinds : counts of error messages without their numbers and values
     examples : the first message of each kind, with its seed
@@ -30,6 +31,7 @@ class Summary:
     """
 
     count: int = 0
+    last: int = -1
     well_formed: int = 0
     peak: int = 0
     slowest: tuple[float, int] = (0.0, -1)
@@ -42,6 +44,7 @@ class Summary:
     def add(self, line: dict[str, Any]) -> None:
         """Count one judged mutant, or one that nothing came of."""
         self.count += 1
+        self.last = line["seed"]
         if "wrong" in line:
             self.wrong[line["seed"]] = line["wrong"]
             return

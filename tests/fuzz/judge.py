@@ -52,8 +52,8 @@ class Answer:
 
 
 def run(*arguments: str) -> Answer:
-    """One command in this process, its output encoded as a terminal's would be."""
-    out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", errors, "\n") for errors in ("strict", "backslashreplace"))
+    """One command in this process, its output encoded as the console script does it."""
+    out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", "\n") for _ in range(2))
     with redirect_stdout(out), redirect_stderr(error):
         code = main(list(arguments))
     texts = []

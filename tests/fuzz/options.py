@@ -61,8 +61,20 @@ FILES = (
 )
 SOURCES = ("example:diamond", "g.json", "example:chain", "example:nobody", "none.json", "p.json", "c.toml", ".", "-")
 GOOD = ("--evaluations", "60", "--seconds", "0.3", "--bound-seconds", "0")
-VALUES = ("--devices", "--objective", "--method", "--evaluations", "--seconds", "--seed", "--bound-seconds", "--dim")
+VALUES: dict[str, tuple[str, ...]] = {
+    "--devices": ("1", "2", "3", "17"),
+    "--objective": ("peak-memory", "running-time", "peak-utilisation", "pareto"),
+    "--method": ("auto", "brkga", "heuristics", "brute-force"),
+    "--evaluations": ("1", "10", "100"),
+    "--seconds": ("0.1", "1e-9"),
+    "--seed": ("0", "1", "18446744073709551615"),
+    "--bound-seconds": ("0", "0.1", "1e9"),
+    "--dim": ("2", "b=2"),
+}
+"""Options with a value, and values that make sense."""
 PATHS = ("--cluster", "--checkpoint", "--output", "--plot")
+KNOWN = {"inspect": ("--devices", "--bound-seconds", "--dim"), "verify": ("--dim",), "convert": ("--dim",)}
+"""The options of VALUES that each command has; ``optimize`` has all."""
 FLAGS = ("--json", "--no-warm-start", "--warm-start", "--help", "--verbose", "-h", "--dim", "--json=1", "extra")
 
 
@@ -82,11 +94,12 @@ def make_case(seed: int) -> Case:
     limits = rng.choice(("--evaluations", "--seconds"))  # never both, or the search may go on for ever
     for _ in range(rng.choice((0, 1, 1, 2, 3))):
         kind = rng.random()
-        name = rng.choice(VALUES if kind < 0.6 else PATHS if kind < 0.85 else FLAGS)
-        if name == limits or (name == "--threads"):
+        known = tuple(VALUES) if rng.random() < 0.1 else KNOWN.get(command, tuple(VALUES))
+        name = rng.choice(known if kind < 0.7 else PATHS if kind < 0.85 and command == "optimize" else FLAGS)
+        if name == limits:
             continue
         names.append(name)
-        value = rng.choice(TEXTS if name in VALUES else FILES)
+        value = rng.choice(FILES if name in PATHS else VALUES[name] if name in VALUES and kind < 0.35 else TEXTS)
         arguments += [name] if name in FLAGS else [f"{name}={value}"] if rng.random() < 0.5 else [name, value]
     return Case(seed, "options", 0, tuple(names), json.dumps(arguments).encode())
 
