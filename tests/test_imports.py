@@ -14,7 +14,7 @@ SOURCES = sorted([*ROOT.glob("regal/**/*.py"), *ROOT.glob("brkga/**/*.py")])
 
 LOW = {"files", "graph", "cluster"}
 MIDDLE = {*LOW, "plan", "cost", "objective", "problem", "decode"}
-HIGH = {*MIDDLE, "bounds", "search", "brkga", "plot", "verification", "frontends", "synthetic", "policy", "train"}
+HIGH = {*MIDDLE, "bounds", "search", "brkga", "plot", "verification", "frontends", "corpus", "synthetic", "policy", "train"}
 ROOMS: dict[str, set[str]] = {
     "brkga": set(),
     "files": set(),
@@ -27,10 +27,11 @@ ROOMS: dict[str, set[str]] = {
     "decode": {*LOW, "plan", "cost", "objective", "problem"},
     "bounds": LOW,
     "frontends": LOW,
-    "synthetic": {"graph"},
+    "synthetic": {"graph", "corpus"},
+    "corpus": {*MIDDLE, "bounds", "search"},
     "search": {*MIDDLE, "bounds", "brkga"},
     "verification": {*MIDDLE, "bounds", "search"},
-    "plot": {*MIDDLE, "bounds", "search"},
+    "plot": {*MIDDLE, "bounds", "search", "corpus"},
     "policy": {"graph", "decode", "brkga"},
     "train": {*MIDDLE, "search", "brkga", "policy"},
     "cli": HIGH,
@@ -41,6 +42,7 @@ ROOMS: dict[str, set[str]] = {
 DOORS = {
     ("regal/graph/computation_graph.py", "plot"),  # graph in a notebook
     ("regal/plan/plan.py", "plot"),  # plan.plot(), plan in a notebook
+    ("regal/corpus/corpus.py", "plot"),  # corpus in a notebook
     ("regal/search/result.py", "plot"),  # result.plot()
 }
 """Function-level imports that go up: loaded by those who ask for a figure, and by nobody else."""
@@ -55,7 +57,8 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "decode": {"numpy", "numba"},
     "bounds": {"numpy", "scipy", "ortools"},
     "frontends": {"numpy", "torch", "onnx", "google", "jax", "tensorflow", "networkx"},
-    "synthetic": {"numpy"},
+    "corpus": {"numpy", "rich"},
+    "synthetic": {"numpy", "networkx"},
     "search": {"numpy", "scipy", "deap", "ortools", "plotly"},
     "verification": {"numpy"},
     "plot": {"numpy", "plotly"},

@@ -56,6 +56,7 @@ def peak_memory_bound(
     cluster: Cluster,
     *,
     seconds: float | None = None,
+    max_flows: int | None = None,
     progress: Callable[[Bound], None] | None = None,
 ) -> Bound:
     """Bytes that the fullest device needs at its peak in every valid plan.
@@ -65,6 +66,8 @@ def peak_memory_bound(
     seconds : float, optional
         When to stop raising the bound, checked between maximum flows; without it the bound is complete. With 0 it
         takes no flow.
+    max_flows : int, optional
+        Stop after this many maximum flows: unlike ``seconds``, a limit that gives the same bound every time.
     progress : callable, optional
         Called with the bound so far after each flow.
 
@@ -82,7 +85,7 @@ def peak_memory_bound(
     >>> peak_memory_bound(example_graph("chain"), Cluster.uniform(2)).value  # each op reads the parameter of 100 bytes
     130
     """
-    return _bound(graph, [1] * cluster.num_devices, math.ceil, seconds, progress)
+    return _bound(graph, [1] * cluster.num_devices, math.ceil, seconds, max_flows, progress)
 
 
 def peak_utilisation_bound(
@@ -90,6 +93,7 @@ def peak_utilisation_bound(
     cluster: Cluster,
     *,
     seconds: float | None = None,
+    max_flows: int | None = None,
     progress: Callable[[Bound], None] | None = None,
 ) -> Bound:
     """Share of its memory that the fullest device needs in every valid plan; above 1 no plan is feasible.
@@ -107,7 +111,7 @@ def peak_utilisation_bound(
     if not cluster.memory.any():
         bound = peak_memory_bound(graph, cluster, seconds=0)
         return Bound(math.inf if bound.value else 0.0, bound.certificate, bound.op, True, bound.seconds)
-    return _bound(graph, cluster.memory.tolist(), float, seconds, progress)
+    return _bound(graph, cluster.memory.tolist(), float, seconds, max_flows, progress)
 
 
 def _bound(
@@ -115,6 +119,7 @@ def _bound(
     capacities: list[int],
     rounded: Callable[[Fraction], int | float],
     seconds: float | None,
+    max_flows: int | None,
     progress: Callable[[Bound], None] | None,
 ) -> Bound:
     start = time.perf_counter()
@@ -138,7 +143,7 @@ def _bound(
         return Bound(rounded(best.share), best.name, best.op, cut.complete, time.perf_counter() - start)
 
     report = None if progress is None else lambda cut: progress(bound(cut))
-    return bound(largest_min_cut(live, seconds=seconds, floor=max(floor, 0), progress=report))
+    return bound(largest_min_cut(live, seconds=seconds, max_flows=max_flows, floor=max(floor, 0), progress=report))
 
 
 def _working_sets(live: Liveness, unit: NDArray[np.int64]) -> NDArray[np.int64]:

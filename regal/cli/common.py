@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 500
 """Most characters of a message."""
+CORPUS = "corpus:"
 
 
 def one_line(text: str) -> str:
@@ -33,6 +34,8 @@ def load_graph(source: str, dimensions: tuple[str, ...]) -> ComputationGraph:
     """The graph of ``source``; ``dimensions`` are the ``--dim`` options."""
     from regal.frontends import load
 
+    if source.startswith(CORPUS) and not dimensions:
+        return _graph_of_corpus(source)
     options: dict[str, Any] = {}
     for text in dimensions:
         name, equals, size = text.rpartition("=")
@@ -43,6 +46,18 @@ def load_graph(source: str, dimensions: tuple[str, ...]) -> ComputationGraph:
         else:
             options["default_dimension"] = int(size)
     return load(source, **options)
+
+
+def _graph_of_corpus(source: str) -> ComputationGraph:
+    from regal.corpus import load_corpus
+
+    folder, colon, name = source[len(CORPUS) :].rpartition(":")
+    if not colon:
+        raise ValueError(f"{source}: a graph of a corpus reads corpus:NAME:GRAPH")
+    try:
+        return load_corpus(folder)[name]
+    except KeyError as error:
+        raise ValueError(error.args[0]) from error
 
 
 def load_cluster(path: Path | None, devices: int) -> Cluster:

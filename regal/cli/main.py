@@ -72,16 +72,24 @@ def verify(
 
 @app.command(help=texts.INSPECT)
 def inspect(
-    graph: GraphFile,
+    graph: Annotated[str | None, typer.Argument(help=texts.GRAPH, show_default=False)] = None,
+    corpus: Annotated[str | None, typer.Option(help=texts.CORPUS, show_default=False)] = None,
     devices: Annotated[int, typer.Option(help=texts.DEVICES)] = 2,
     cluster: Annotated[Path | None, typer.Option(help=texts.CLUSTER)] = None,
     bound_seconds: Annotated[float, typer.Option(help=texts.INSPECT_SECONDS)] = 60.0,
     json_: Annotated[bool, typer.Option("--json", help=texts.JSON)] = False,
     dim: Dimensions = None,
 ) -> None:
-    from regal.cli.inspect import run
+    if (graph is None) == (corpus is None):
+        raise ValueError("inspect takes a graph, or --corpus with a name or folder")
+    if corpus is not None:
+        from regal.cli.corpus import run as run_corpus
 
-    run(graph, tuple(dim or ()), devices, cluster, bound_seconds, json_)
+        run_corpus(corpus, json_)
+    elif graph is not None:
+        from regal.cli.inspect import run
+
+        run(graph, tuple(dim or ()), devices, cluster, bound_seconds, json_)
 
 
 @app.command(help=texts.TRACE)

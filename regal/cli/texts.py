@@ -16,7 +16,10 @@ Exit code 0 when all of it is right, 1 with the broken rule when the plan or a f
 one, 2 when a file cannot be read.
 """
 INSPECT = (
-    """Show what GRAPH is: counts, sizes, depth, program-order peak, lower bounds, and the headroom between them."""
+    """Show what GRAPH is: counts, sizes, depth, program-order peak, lower bounds, and the headroom between them.
+
+With --corpus: how many graphs of which size a corpus holds.
+"""
 )
 TRACE = """Trace a PyTorch model into a graph file, without allocating its tensors.
 
@@ -25,7 +28,8 @@ TARGET is `module:function`; the function takes no argument and returns `(model,
 """
 CONVERT = """Read a graph in any known format and write it as regal-graph/1 (.json or .json.gz)."""
 
-GRAPH = "A graph file (.json, .json.gz, .onnx), or example:NAME."
+GRAPH = "A graph file (.json, .json.gz, .onnx), corpus:NAME:GRAPH, or example:NAME."
+CORPUS = "In place of GRAPH: a corpus by name or folder; prints what it holds."
 PLAN = "A plan or front file that `regal optimize --output` wrote."
 TARGET = "module:function; the current folder is searched first."
 DIMENSION = "Size of a dynamic dimension of an ONNX model, e.g. --dim batch=4; `--dim 1` sets all others."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ def graph_to_html(graph: ComputationGraph) -> str:
         ("peak memory", f"{format_bytes(levels.peak)} in program order on one device, {peak_at}"),
         ("memory", sparkline(levels, levels.peak, color_of(0))),
     ]
-    return _card(f"Graph {safe(graph.name, quote=True)}", _table(([name, value] for name, value in rows)))
+    return card(f"Graph {safe(graph.name, quote=True)}", table(([name, value] for name, value in rows)))
 
 
 def plan_to_html(plan: Plan) -> str:
@@ -52,13 +52,13 @@ def plan_to_html(plan: Plan) -> str:
     try:
         check_plan(plan)
     except InvalidPlan as error:
-        return _card(title, f"<div>not valid: {safe(str(error), 400, True)}</div>")
+        return card(title, f"<div>not valid: {safe(str(error), 400, True)}</div>")
     steps = trace(plan)
     levels = memory_levels(plan, steps)
     runs = [step.finish for step in steps if step.target == RUN]
     cost = Cost(tuple(level.peak for level in levels), max(runs, default=0.0))
     excess = cost.excess_bytes(plan.cluster)
-    summary = _table(
+    summary = table(
         [
             ["peak memory", f"{format_bytes(cost.max_peak_memory)} on the fullest device"],
             ["running time", format_seconds(cost.running_time)],
@@ -67,7 +67,7 @@ def plan_to_html(plan: Plan) -> str:
             ["feasible", f"no, exceeds the devices' memory by {format_bytes(excess)}" if excess else "yes"],
         ]
     )
-    return _card(title, summary + _device_table(plan, cost, levels))
+    return card(title, summary + _device_table(plan, cost, levels))
 
 
 def _device_table(plan: Plan, cost: Cost, levels: list[Levels]) -> str:
@@ -85,7 +85,7 @@ def _device_table(plan: Plan, cost: Cost, levels: list[Levels]) -> str:
             ]
         )
     left_out = len(levels) - len(fullest)
-    return _table(rows, header=True) + (f"<div>and {left_out:,} devices with lower peaks</div>" if left_out else "")
+    return table(rows, header=True) + (f"<div>and {left_out:,} devices with lower peaks</div>" if left_out else "")
 
 
 def program_order_levels(graph: ComputationGraph) -> Levels:
@@ -132,11 +132,13 @@ def sparkline(levels: Levels, top: int, color: str) -> str:
     )
 
 
-def _card(title: str, body: str) -> str:
+def card(title: str, body: str) -> str:
+    """HTML of a titled box."""
     return f'<div style="font-size: 13px"><div style="font-weight: 600">{title}</div>{body}</div>'
 
 
-def _table(rows: Iterable[list[str]], header: bool = False) -> str:
+def table(rows: Iterable[Sequence[str]], header: bool = False) -> str:
+    """HTML of a table; with ``header`` the first row is one. Cells are HTML already."""
     style = 'style="text-align: left; padding: 1px 12px 1px 0; vertical-align: middle"'
     lines = []
     for at, row in enumerate(rows):
