@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
 import io
 import json
 import os
@@ -22,18 +21,17 @@ from typing import Any, NamedTuple
 
 from rich.progress import track
 
-from regal.corpus.corpus import FORMAT, INDEX, SPLIT_FILE, VOCABULARY
 from regal.corpus.facts import facts, search_facts
 from regal.corpus.record import Record
-from regal.corpus.shard import numbered, write_shard
+from regal.corpus.shard import numbered
 from regal.corpus.splits import SPLITS, TEST, split_of
+from regal.corpus.write import write_corpus
 from regal.files import write_json, write_text
 from regal.graph import ComputationGraph, read_graph
 
 DATASETS = Path(__file__).resolve().parent
 TEST_ONLY = {"go", "onnx", "xla"}
 """Corpora that nothing is trained or tuned on."""
-OPS_PER_SHARD = 150_000
 LOG_FIELDS = (
     "name", "package", "package_version", "family", "batch", "outcome", "reason", "ops", "cpu_seconds", "peak_rss_bytes"
 )  # fmt: skip
@@ -89,7 +87,9 @@ def pack(corpus: str, source: Path, target: Path, workers: int, search: bool) ->
             kept[record.topology_hash] = record
     records = sorted(kept.values(), key=lambda record: (SPLITS.index(_split(corpus, record)), record.name))
     paths = {item.name: item.path for item in harvested}
-    _write(corpus, target, records, paths)
+    graphs = ((record, nameless(read_graph(paths[record.name]), record.name)) for record in records)
+    splits = {name: [record.name for record in records if _split(corpus, record) == name] for name in SPLITS}
+    write_corpus(target, corpus, graphs, splits)
     _write_log(target / "log.csv", outcomes, duplicate_of)
     print(f"{target}: {len(records)} graphs, {len(duplicate_of)} duplicates, {len(outcomes)} models tried")
 
@@ -133,33 +133,6 @@ def nameless(graph: ComputationGraph, name: str) -> ComputationGraph:
 
 def _split(corpus: str, record: Record) -> str:
     return TEST if corpus in TEST_ONLY else split_of(record.family)
-
-
-def _write(corpus: str, target: Path, records: list[Record], paths: dict[str, Path]) -> None:
-    """Shards first, the index last; shards that are no longer named go."""
-    vocabulary: set[str] = set()
-    shards: list[list[Record]] = [[]]
-    for record in records:
-        if shards[-1] and sum(other.ops for other in shards[-1]) + record.ops > OPS_PER_SHARD:
-            shards.append([])
-        shards[-1].append(record)
-        vocabulary |= set(read_graph(paths[record.name]).op_types)
-    entries, hashes = [], {}
-    for number, shard in enumerate(shards):
-        file = f"shard-{number:03}.npz"
-        graphs = [nameless(read_graph(paths[record.name]), record.name) for record in shard]
-        write_shard(target / file, graphs, sorted(vocabulary))
-        hashes[file] = hashlib.sha256((target / file).read_bytes()).hexdigest()
-        entries += [{**record.to_json(), "shard": file, "index": index} for index, record in enumerate(shard)]
-    write_json(target / VOCABULARY, sorted(vocabulary))
-    splits = {name: [record.name for record in records if _split(corpus, record) == name] for name in SPLITS}
-    write_json(target / SPLIT_FILE, splits)
-    lines = ",\n".join(json.dumps(entry, separators=(",", ":"), allow_nan=False) for entry in entries)
-    head = json.dumps({"format": FORMAT, "name": corpus, "shards": hashes})[:-1]
-    write_text(target / INDEX, f'{head}, "graphs": [\n{lines}\n]}}\n')
-    for path in target.glob("shard-*.npz"):
-        if path.name not in hashes:
-            path.unlink()
 
 
 def _write_log(path: Path, outcomes: list[dict[str, Any]], duplicate_of: dict[str, str]) -> None:

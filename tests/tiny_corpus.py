@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from regal.corpus.corpus import FORMAT
 from regal.corpus.record import Record
 from regal.corpus.shard import write_shard
+from regal.corpus.write import FORMAT
 from regal.graph import ComputationGraph, example_graph
 
 NAMES = ("branches", "chain", "diamond")

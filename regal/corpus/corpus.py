@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from regal.corpus.record import Record
-from regal.corpus.shard import Shard
+from regal.corpus.shard import Shard, read_index
 from regal.corpus.splits import SPLITS
+from regal.corpus.write import FORMAT, INDEX, SPLIT_FILE, VOCABULARY
 from regal.files import ParseError, parse_json, read_bytes, short
 from regal.graph import ComputationGraph
 
-FORMAT = "regal-corpus/1"
-INDEX, VOCABULARY, SPLIT_FILE = "corpus.json", "vocabulary.json", "splits.json"
+Splits = dict[str, frozenset[str]]
 
 
 def load_corpus(source: str | Path, split: str | None = None) -> Corpus:
@@ -23,7 +24,7 @@ def load_corpus(source: str | Path, split: str | None = None) -> Corpus:
     Parameters
     ----------
     source : str or path
-        A name in ``datasets/`` of a clone of the project, such as ``"pytorch"``, or a folder anywhere.
+        A name in ``datasets/`` of a clone of the project, such as ``"pytorch"``, or a folder or ``.npz`` file anywhere.
     split : {"train", "valid", "test"}, optional
         Only these graphs.
 
@@ -38,7 +39,7 @@ def load_corpus(source: str | Path, split: str | None = None) -> Corpus:
     >>> for graph in corpus:  # doctest: +SKIP
     ...     print(graph.name, graph.num_ops)
     """
-    corpus = _open(_folder(str(source)))
+    corpus = _open_file(Path(source)) if str(source).endswith(".npz") else _open_folder(_folder(str(source)))
     return corpus if split is None else corpus.split(split)
 
 
@@ -63,7 +64,7 @@ class Corpus:
     name: str
     folder: Path
     records: tuple[Record, ...]
-    splits: dict[str, frozenset[str]]
+    splits: Splits
     vocabulary: tuple[str, ...]
     _places: dict[str, tuple[str, int]]
     _open: dict[str, Shard] = field(default_factory=dict)
@@ -123,11 +124,25 @@ def _folder(source: str) -> Path:
     raise ValueError(f"{source!r} is no corpus: give {hint}a folder that holds {INDEX}")
 
 
-def _open(folder: Path) -> Corpus:
-    where = str(folder / INDEX)
+def _open_folder(folder: Path) -> Corpus:
     value = _read(folder / INDEX)
+    vocabulary = _texts(_read(folder / VOCABULARY), f"{folder / VOCABULARY}")
+    splits = _splits(_read(folder / SPLIT_FILE), f"{folder / SPLIT_FILE}")
+    return _corpus(value, folder, vocabulary, splits, f"{folder / INDEX}")
+
+
+def _open_file(path: Path) -> Corpus:
+    value = read_index(path)
+    keys = value if isinstance(value, dict) else {}
+    vocabulary = _texts(keys.get("vocabulary"), f"{path}: vocabulary")
+    return _corpus(value, path.parent, vocabulary, _splits(keys.get("splits"), f"{path}: splits"), str(path))
+
+
+def _corpus(
+    value: Any, folder: Path, vocabulary: tuple[str, ...], splits: Any, where: str, where_splits: str
+) -> Corpus:
     if not isinstance(value, dict) or value.get("format") != FORMAT or not isinstance(value.get("graphs"), list):
-        raise ParseError(f"{where}: not a file of the format {FORMAT!r}")
+        raise ParseError(f"{where}: not a corpus of the format {FORMAT!r}")
     name = value.get("name")
     if not isinstance(name, str):
         raise ParseError(f"{where}: name must be text, not {short(name)}")
@@ -143,8 +158,10 @@ def _open(folder: Path) -> Corpus:
             raise ParseError(f"{here}: the name {short(record.name)} appears twice")
         records.append(record)
         places[record.name] = shard, index
-    vocabulary = _texts(_read(folder / VOCABULARY), f"{folder / VOCABULARY}")
-    return Corpus(name, folder, tuple(records), _splits(folder, places), vocabulary, places)
+    odd = set(places) ^ {name for names in splits.values() for name in names}
+    if odd:
+        raise ParseError(f"{where}: every graph belongs to one split, but {short(min(odd))} does not")
+    return Corpus(name, folder, tuple(records), splits, vocabulary, places)
 
 
 def _place(entry: dict[str, Any], where: str) -> tuple[str, int]:
@@ -156,16 +173,15 @@ def _place(entry: dict[str, Any], where: str) -> tuple[str, int]:
     return shard, index
 
 
-def _splits(folder: Path, places: dict[str, tuple[str, int]]) -> dict[str, frozenset[str]]:
-    where, value = folder / SPLIT_FILE, _read(folder / SPLIT_FILE)
+def _splits(value: Any, where: str) -> Splits:
     if not isinstance(value, dict) or set(value) != set(SPLITS):
         raise ParseError(f"{where}: must be an object of the keys {', '.join(SPLITS)}")
-    splits = {name: frozenset(_texts(value[name], f"{where}: {name}")) for name in SPLITS}
-    named = [name for names in splits.values() for name in names]
-    if len(named) != len(set(named)) or set(named) != set(places):
-        odd = min({name for name in named if named.count(name) > 1} | set(named) ^ set(places))
-        raise ParseError(f"{where}: every graph belongs to one split, but {short(odd)} does not")
-    return splits
+    splits = {name: _texts(value[name], f"{where}: {name}") for name in SPLITS}
+    counts = Counter(name for names in splits.values() for name in names)
+    twice = [name for name, count in counts.items() if count > 1]
+    if twice:
+        raise ParseError(f"{where}: every graph belongs to one split, but {short(min(twice))} does not")
+    return {name: frozenset(names) for name, names in splits.items()}
 
 
 def _read(path: Path) -> Any:

@@ -8,6 +8,7 @@ Every file is written the same way for the same graphs, byte by byte.
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 import zlib
 from collections import defaultdict
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regal.files import ParseError, read_bytes, write_bytes
+from regal.files import ParseError, parse_json, read_bytes, write_bytes
 from regal.graph import CSR, ComputationGraph
 
 FORMAT = "regal-shard/1"
@@ -47,7 +48,9 @@ PER_TENSOR = ("tensor_bytes", "is_output")
 LISTS = ("inputs", "outputs", "control_inputs")
 
 
-def write_shard(path: str | Path, graphs: Sequence[ComputationGraph], vocabulary: Sequence[str]) -> None:
+def write_shard(
+    path: str | Path, graphs: Sequence[ComputationGraph], vocabulary: Sequence[str], index: Any = None
+) -> None:
     """Write ``graphs`` to ``path``, replacing it atomically.
 
     Parameters
@@ -56,6 +59,8 @@ def write_shard(path: str | Path, graphs: Sequence[ComputationGraph], vocabulary
     graphs : sequence of ComputationGraph
     vocabulary : sequence of str
         Distinct op types, of which every op's is one.
+    index : JSON value, optional
+        Travels with the graphs, see :func:`read_index`.
 
     Raises
     ------
@@ -70,6 +75,10 @@ def write_shard(path: str | Path, graphs: Sequence[ComputationGraph], vocabulary
     arrays = {name: np.concatenate(parts) if parts else np.zeros(0, np.int64) for name, parts in columns.items()}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        if index is not None:
+            arrays["index"] = np.frombuffer(
+                json.dumps(index, separators=(",", ":"), allow_nan=False).encode(), np.uint8
+            )
         for name, array in {"format": np.array(FORMAT), **arrays}.items():
             member = io.BytesIO()
             np.lib.format.write_array(member, _narrow(array), allow_pickle=False)
@@ -225,6 +234,14 @@ def _checked(lists: CSR, values: NDArray) -> CSR:
     return CSR(lists.offsets, values.astype(np.int32))
 
 
+def read_index(path: str | Path) -> Any:
+    """The JSON value that :func:`write_shard` was given; raises ``ParseError`` where there is none."""
+    arrays = _read(path)
+    if "index" not in arrays:
+        raise ParseError(f"{path}: the shard holds no index: open the folder that it belongs to")
+    return parse_json(arrays["index"].astype(np.uint8).tobytes(), f"{path}: index")
+
+
 def _read(path: str | Path) -> dict[str, NDArray]:
     data = read_bytes(path, MAX_SHARD)
     try:
@@ -239,13 +256,14 @@ def _read(path: str | Path) -> dict[str, NDArray]:
 def _arrays(archive: zipfile.ZipFile) -> dict[str, NDArray]:
     members = {member.filename: member for member in archive.infolist()}
     expected = {f"{name}.npy" for name in ("format", *COLUMNS)}
-    if set(members) != expected or len(archive.infolist()) != len(expected):
-        raise ValueError(f"a shard holds {len(expected)} arrays, not {sorted(set(members) ^ expected)[:3]}")
+    if set(members) - {"index.npy"} != expected or len(archive.infolist()) != len(members):
+        raise ValueError(f"a shard holds {len(expected)} arrays, without these: {sorted(set(members) ^ expected)[:3]}")
     if sum(member.file_size for member in members.values()) > MAX_SHARD:
         raise ValueError(f"the arrays take more than {MAX_SHARD} bytes")
     if (version := str(_array(archive, members["format.npy"], "U"))) != FORMAT:
         raise ValueError(f"the format is {version[:60]!r}, not {FORMAT!r}")
-    arrays = {name: _array(archive, members[f"{name}.npy"], kind) for name, kind in COLUMNS.items()}
+    kinds = {**COLUMNS, "index": "i"} if "index.npy" in members else COLUMNS
+    arrays = {name: _array(archive, members[f"{name}.npy"], kind) for name, kind in kinds.items()}
     for name, array in arrays.items():
         if array.ndim != 1:
             raise ValueError(f"{name} must have one axis, not {array.ndim}")

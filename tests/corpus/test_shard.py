@@ -113,7 +113,7 @@ def test_a_broken_file_is_refused_in_one_line(tmp_path, members, name, change, m
 
 def test_a_missing_array_is_refused(tmp_path, members):
     del members["runtime"]
-    with pytest.raises(ParseError, match=r"a shard holds 15 arrays, not \['runtime.npy'\]"):
+    with pytest.raises(ParseError, match=r"a shard holds 15 arrays, without these: \['runtime.npy'\]"):
         read(tmp_path, members)
 
 
