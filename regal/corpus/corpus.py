@@ -138,9 +138,7 @@ def _open_file(path: Path) -> Corpus:
     return _corpus(value, path.parent, vocabulary, _splits(keys.get("splits"), f"{path}: splits"), str(path))
 
 
-def _corpus(
-    value: Any, folder: Path, vocabulary: tuple[str, ...], splits: Any, where: str, where_splits: str
-) -> Corpus:
+def _corpus(value: Any, folder: Path, vocabulary: tuple[str, ...], splits: Splits, where: str) -> Corpus:
     if not isinstance(value, dict) or value.get("format") != FORMAT or not isinstance(value.get("graphs"), list):
         raise ParseError(f"{where}: not a corpus of the format {FORMAT!r}")
     name = value.get("name")

@@ -61,7 +61,10 @@ def test_a_shard_alone_is_no_corpus(tmp_path):
 
 def test_a_file_whose_index_is_broken_is_refused(tmp_path):
     graph = replace(example_graph("chain"))
-    for index, message in (([], "vocabulary: must be a list"), ({"vocabulary": []}, "not a corpus of the format")):
+    for index, message in (
+        ([], "vocabulary: must be a list"),
+        ({"vocabulary": [], "splits": {"train": [], "valid": [], "test": []}}, "not a corpus of the format"),
+    ):
         write_shard(tmp_path / "s.npz", [graph], sorted(set(graph.op_types)), index)
         with pytest.raises(ParseError, match=message):
             load_corpus(tmp_path / "s.npz")
