@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from regal.corpus import load_corpus, topology_hash
@@ -59,12 +57,16 @@ def test_a_shard_alone_is_no_corpus(tmp_path):
         load_corpus(tmp_path / "s.npz")
 
 
-def test_a_file_whose_index_is_broken_is_refused(tmp_path):
-    graph = replace(example_graph("chain"))
-    for index, message in (
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
         ([], "vocabulary: must be a list"),
+        ({"vocabulary": []}, "splits: must be an object"),
         ({"vocabulary": [], "splits": {"train": [], "valid": [], "test": []}}, "not a corpus of the format"),
-    ):
-        write_shard(tmp_path / "s.npz", [graph], sorted(set(graph.op_types)), index)
-        with pytest.raises(ParseError, match=message):
-            load_corpus(tmp_path / "s.npz")
+    ],
+)
+def test_a_file_whose_index_is_broken_is_refused(tmp_path, index, message):
+    graph = example_graph("chain")
+    write_shard(tmp_path / "s.npz", [graph], sorted(set(graph.op_types)), index)
+    with pytest.raises(ParseError, match=message):
+        load_corpus(tmp_path / "s.npz")
