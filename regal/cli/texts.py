@@ -15,12 +15,10 @@ VERIFY = """Recompute everything that PLAN says about GRAPH with the plain refer
 Exit code 0 when all of it is right, 1 with the broken rule when the plan or a figure is wrong or the graph is another
 one, 2 when a file cannot be read.
 """
-INSPECT = (
-    """Show what GRAPH is: counts, sizes, depth, program-order peak, lower bounds, and the headroom between them.
+INSPECT = """Show what GRAPH is: counts, sizes, depth, program-order peak, lower bounds, and the headroom between them.
 
 With --corpus: how many graphs of which size a corpus holds.
 """
-)
 TRACE = """Trace a PyTorch model into a graph file, without allocating its tensors.
 
 TARGET is `module:function`; the function takes no argument and returns `(model, example_inputs)`, or a dict with
@@ -36,7 +34,7 @@ DIMENSION = "Size of a dynamic dimension of an ONNX model, e.g. --dim batch=4; `
 DEVICES = "Number of equal devices of 16 GiB with free links."
 CLUSTER = "TOML file with devices and links, in place of --devices."
 OBJECTIVE = "What to make as low as it can be; pareto gives a front of plans."
-METHOD = "auto, brkga, heuristics or brute-force; for pareto: auto or nsga2."
+METHOD = "auto, brkga, annealing, heuristics or brute-force; for pareto: auto or nsga2."
 EVALUATIONS = "Stop after this many costed plans."
 SECONDS = "Stop after this long; without --evaluations the only limit."
 SEED = "Seed of the random numbers."

@@ -13,7 +13,7 @@ from regal.bounds import Bound, peak_memory_bound, peak_utilisation_bound, runni
 from regal.cluster import Cluster
 from regal.graph import ComputationGraph
 from regal.problem import Objective, Problem
-from regal.search import brkga, nsga2
+from regal.search import annealing, brkga, nsga2
 from regal.search import warm_start as heuristics
 from regal.search.brute_force import brute_force
 from regal.search.budget import Budget
@@ -21,7 +21,7 @@ from regal.search.result import Front, ProgressCallback, Result
 
 BOUND_SHARE = 0.2
 """Bounds take at most this share of the search's time unless told otherwise."""
-METHODS = ("auto", "brkga", "heuristics", "brute-force")
+METHODS = ("auto", "brkga", "annealing", "heuristics", "brute-force")
 """Methods for one objective."""
 PARETO_METHODS = ("auto", "nsga2")
 
@@ -53,7 +53,8 @@ def optimize(
     objective : Objective or str
         ``"peak-memory"``, ``"peak-utilisation"``, ``"running-time"`` or ``"pareto"``.
     method : str
-        ``"auto"`` and ``"brkga"``: the genetic algorithm. ``"heuristics"``: the best of the warm starts alone.
+        ``"auto"`` and ``"brkga"``: the genetic algorithm. ``"annealing"``: simulated annealing from the best of the
+        warm starts. ``"heuristics"``: the best of the warm starts alone.
         ``"brute-force"``: the optimum, tiny graphs only. ``"nsga2"``: the Pareto front, which ``"auto"`` takes for
         that objective.
     evaluations, seconds : int and float, optional
@@ -110,6 +111,8 @@ def optimize(
         return _with_bounds(front, bound_seconds)
     if method == "heuristics":
         result = heuristics.solve(problem, budget, seed)
+    elif method == "annealing":
+        result = annealing.solve(problem, budget, seed, annealing.Options(warm_start=warm_start, progress=progress))
     elif method == "brute-force":
         result = _brute_force(problem, seed)
     else:

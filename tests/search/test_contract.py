@@ -17,6 +17,8 @@ METHODS = {
     "auto": {"method": "auto"},
     "brkga": {"method": "brkga"},
     "pure brkga": {"method": "brkga", "warm_start": False},
+    "annealing": {"method": "annealing"},
+    "pure annealing": {"method": "annealing", "warm_start": False},
     "heuristics": {"method": "heuristics"},
     "nsga2": {"method": "nsga2"},
     "pure nsga2": {"method": "nsga2", "warm_start": False},
@@ -181,7 +183,7 @@ def test_a_seed_repeats_itself_on_any_number_of_threads(name):
             assert one.evaluations == two.evaluations
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS_WITH_BUDGET if name != "heuristics"])
+@pytest.mark.parametrize("name", [name for name in METHODS_WITH_BUDGET if name not in ("heuristics", "annealing")])
 def test_another_seed_searches_elsewhere(name):
     graph = random_graph(Random(3), max_ops=60, min_ops=60)
     found = [solve(name, graph, Cluster.uniform(2), seed=seed) for seed in range(3)]
@@ -190,7 +192,7 @@ def test_another_seed_searches_elsewhere(name):
 
 
 @pytest.mark.parametrize("objective", SINGLE_OBJECTIVES)
-@pytest.mark.parametrize("name", ["auto", "brkga", "heuristics"])
+@pytest.mark.parametrize("name", ["auto", "brkga", "annealing", "heuristics"])
 def test_never_worse_than_a_heuristic_plan(name, objective):
     for seed in range(15):
         rng = Random(seed)

@@ -38,7 +38,10 @@ DIAMOND = example_graph("diamond")
         ({"bound_seconds": -1.0}, "bound_seconds must be seconds from 0 on, not -1.0"),
         ({"bound_seconds": math.nan}, "bound_seconds must be seconds from 0 on, not nan"),
         ({"objective": "speed"}, "objective must be one of peak-memory, peak-utilisation, running-time, pareto, not"),
-        ({"method": "magic"}, "must be one of auto, brkga, heuristics, brute-force for peak-memory, not 'magic'"),
+        (
+            {"method": "magic"},
+            "must be one of auto, brkga, annealing, heuristics, brute-force for peak-memory, not 'magic'",
+        ),
         ({"method": "nsga2"}, "for peak-memory, not 'nsga2'"),
         ({"method": "brkga", "objective": "pareto"}, "method must be one of auto, nsga2 for pareto, not 'brkga'"),
         ({"method": "heuristics", "checkpoint": "a.npz"}, "checkpoint: only the method brkga takes this"),
