@@ -15,9 +15,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from regal.augmentation import augment
     from regal.cluster import Cluster, Device, Link
+    from regal.corpus import Corpus, load_corpus, topology_hash
     from regal.cost import Cost
-    from regal.frontends import Rates, load, trace
+    from regal.frontends import Rates, load, trace, trace_jax
     from regal.graph import ComputationGraph, GraphBuilder, example_graph, write_graph
     from regal.plan import Plan, check_plan
     from regal.problem import Objective, Problem
@@ -29,6 +31,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Cluster": "regal.cluster",
     "ComputationGraph": "regal.graph",
+    "Corpus": "regal.corpus",
     "Cost": "regal.cost",
     "Device": "regal.cluster",
     "Front": "regal.search",
@@ -39,12 +42,16 @@ _HOME = {
     "Problem": "regal.problem",
     "Rates": "regal.frontends",
     "Result": "regal.search",
+    "augment": "regal.augmentation",
     "check_plan": "regal.plan",
     "example_graph": "regal.graph",
     "load": "regal.frontends",
+    "load_corpus": "regal.corpus",
     "lower_bound": "regal.search",
     "optimize": "regal.search",
+    "topology_hash": "regal.corpus",
     "trace": "regal.frontends",
+    "trace_jax": "regal.frontends",
     "verify": "regal.verification",
     "write_graph": "regal.graph",
 }
@@ -52,6 +59,7 @@ _HOME = {
 __all__ = [
     "Cluster",
     "ComputationGraph",
+    "Corpus",
     "Cost",
     "Device",
     "Front",
@@ -62,12 +70,16 @@ __all__ = [
     "Problem",
     "Rates",
     "Result",
+    "augment",
     "check_plan",
     "example_graph",
     "load",
+    "load_corpus",
     "lower_bound",
     "optimize",
+    "topology_hash",
     "trace",
+    "trace_jax",
     "verify",
     "write_graph",
 ]

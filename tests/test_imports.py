@@ -14,7 +14,10 @@ SOURCES = sorted([*ROOT.glob("regal/**/*.py"), *ROOT.glob("brkga/**/*.py")])
 
 LOW = {"files", "graph", "cluster"}
 MIDDLE = {*LOW, "plan", "cost", "objective", "problem", "decode"}
-HIGH = {*MIDDLE, "bounds", "search", "brkga", "plot", "verification", "frontends", "corpus", "synthetic", "policy", "train"}
+HIGH = {
+    *MIDDLE, "bounds", "search", "brkga", "plot", "verification", "frontends", "corpus", "augmentation", "synthetic",
+    "policy", "train",
+}  # fmt: skip
 ROOMS: dict[str, set[str]] = {
     "brkga": set(),
     "files": set(),
@@ -27,7 +30,8 @@ ROOMS: dict[str, set[str]] = {
     "decode": {*LOW, "plan", "cost", "objective", "problem"},
     "bounds": LOW,
     "frontends": LOW,
-    "synthetic": {"graph", "corpus"},
+    "synthetic": {*MIDDLE, "bounds", "corpus", "brkga"},
+    "augmentation": {"graph"},
     "corpus": {*MIDDLE, "bounds", "search"},
     "search": {*MIDDLE, "bounds", "brkga"},
     "verification": {*MIDDLE, "bounds", "search"},
@@ -56,10 +60,23 @@ THIRD_PARTIES: dict[str, set[str]] = {
     "problem": {"numpy"},
     "decode": {"numpy", "numba"},
     "bounds": {"numpy", "scipy", "ortools"},
-    "frontends": {"numpy", "torch", "onnx", "google", "jax", "tensorflow", "networkx"},
+    "frontends": {
+        "numpy",
+        "torch",
+        "onnx",
+        "google",
+        "jax",
+        "tensorflow",
+        "networkx",
+        "transformers",
+        "huggingface_hub",
+        "timm",
+        "torchvision",
+    },
     "corpus": {"numpy", "rich"},
-    "synthetic": {"numpy", "networkx"},
-    "search": {"numpy", "scipy", "deap", "ortools", "plotly"},
+    "synthetic": {"numpy"},
+    "augmentation": {"numpy"},
+    "search": {"numpy", "numba", "scipy", "deap", "ortools", "plotly"},
     "verification": {"numpy"},
     "plot": {"numpy", "plotly"},
     "policy": {"numpy", "torch"},
@@ -156,10 +173,35 @@ def test_nobody_imports_what_is_not_installed():
     ] == []
 
 
-HEAVY = ("torch", "numba", "plotly", "onnx", "ortools", "scipy", "deap", "typer")
+HEAVY = (
+    "torch",
+    "numba",
+    "plotly",
+    "onnx",
+    "ortools",
+    "scipy",
+    "deap",
+    "typer",
+    "tensorflow",
+    "jax",
+    "networkx",
+    "rich",
+)
 
 
-@pytest.mark.parametrize("package", ["regal", "brkga", "regal.graph", "regal.plan", "regal.problem", "regal.frontends"])
+@pytest.mark.parametrize(
+    "package",
+    [
+        "regal",
+        "brkga",
+        "regal.graph",
+        "regal.plan",
+        "regal.problem",
+        "regal.frontends",
+        "regal.corpus",
+        "regal.synthetic",
+    ],
+)
 def test_importing_loads_nothing_heavy(package):
     code = f"import sys, {package}; print([name for name in {HEAVY} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

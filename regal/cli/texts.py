@@ -24,9 +24,13 @@ TRACE = """Trace a PyTorch model into a graph file, without allocating its tenso
 TARGET is `module:function`; the function takes no argument and returns `(model, example_inputs)`, or a dict with
 `model`, `example_inputs` and, if wanted, `loss`, `name` and `training`.
 """
-CONVERT = """Read a graph in any known format and write it as regal-graph/1 (.json or .json.gz)."""
+CONVERT = """Read a graph in any known format and write it as regal-graph/1 (.json or .json.gz).
 
-GRAPH = "A graph file (.json, .json.gz, .onnx), corpus:NAME:GRAPH, or example:NAME."
+A folder of graph files becomes a corpus, in a folder or in one file (.npz). Subfolders train, valid and test are its
+splits.
+"""
+
+GRAPH = "A graph file (.json, .onnx, .hlo, .pbtxt, .pb, graph.txt ...), corpus:NAME:GRAPH, or example:NAME."
 CORPUS = "In place of GRAPH: a corpus by name or folder; prints what it holds."
 PLAN = "A plan or front file that `regal optimize --output` wrote."
 TARGET = "module:function; the current folder is searched first."
@@ -48,4 +52,4 @@ PLOT = "Write a picture (.html): memory and Gantt chart, or the front for pareto
 JSON = "Print one JSON object on stdout and nothing else there."
 TRACE_OUTPUT = "Graph file to write (.json or .json.gz)."
 TRAINING = "Forward and backward in one graph, or forward alone; default: what the function says."
-CONVERT_OUT = "Graph file to write (.json or .json.gz)."
+CONVERT_OUT = "Graph file to write (.json or .json.gz); for a folder of graphs a folder or an .npz file."

@@ -1,12 +1,15 @@
 """``regal.load`` and ``regal.trace``: which importer reads what, and what they say when they cannot."""
 
+import importlib
 import importlib.util
+import re
 import subprocess
 import sys
 
 import pytest
 
 from regal.frontends import load, trace
+from regal.frontends.loading import FORMATS, format_of
 from regal.graph import example_graph, write_graph
 
 
@@ -33,8 +36,8 @@ def test_examples(name):
     ("source", "message"),
     [
         ("example:nobody", "no example graph 'nobody'; there are branches, chain, diamond"),
-        ("graph.txt", r"graph\.txt: a graph file ends in \.json, \.json\.gz or \.onnx"),
-        ("", r": a graph file ends in \.json, \.json\.gz or \.onnx"),
+        ("model.txt", r"model\.txt: a graph file ends in \.json, \.onnx, \.hlo, .* or saved_model\.pb"),
+        ("", r": a graph file ends in \.json, "),
         (".", "a graph file ends in"),
         ("missing.json", "missing.json: No such file or directory"),
         ("folder.json", "folder.json: Is a directory"),
@@ -49,9 +52,47 @@ def test_what_cannot_be_read(tmp_path, monkeypatch, source, message):
     assert "\n" not in str(caught.value)
 
 
-def test_options_are_for_onnx():
-    with pytest.raises(ValueError, match="example:chain: options default_dimension, dimensions are for ONNX files"):
+def test_unknown_options_are_named(tmp_path):
+    with pytest.raises(ValueError, match="example:chain: an example takes no option default_dimension, dimensions"):
         load("example:chain", dimensions={"batch": 4}, default_dimension=1)
+    write_graph(example_graph("chain"), tmp_path / "chain.json")
+    with pytest.raises(ValueError, match=r"chain\.json: regal-graph/1 takes no option dimensions"):
+        load(tmp_path / "chain.json", dimensions={"batch": 4})
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("x.json.gz", "regal-graph/1"),
+        ("x.workload.json", "dnn-partitioning"),
+        ("x.onnx", "ONNX"),
+        ("x.hlo.txt", "HLO"),
+        ("x.pbtxt", "CostGraphDef"),
+        ("x.pb", "TensorFlow"),
+        ("a/graph.txt", "PipeDream"),
+    ],
+)
+def test_the_name_tells_the_format(name, what):
+    assert format_of(name).what == what
+
+
+def test_the_folder_of_a_saved_model_is_known(tmp_path):
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    assert format_of(tmp_path).what == "TensorFlow"
+
+
+def test_every_importer_is_there():
+    for known in FORMATS:
+        if not known.extra or importlib.util.find_spec(known.extra):
+            assert callable(getattr(importlib.import_module(known.module), known.function))
+
+
+@pytest.mark.parametrize("name", ["x.hlo", "x.pbtxt", "graph.txt", "x.workload.json"])
+def test_text_formats_go_to_their_importer(tmp_path, name):
+    (tmp_path / name).write_text("nonsense")
+    with pytest.raises(ValueError, match=re.escape(name)) as caught:
+        load(tmp_path / name)
+    assert "\n" not in str(caught.value)
 
 
 def test_onnx_files_go_to_their_importer(tmp_path):
