@@ -97,10 +97,11 @@ def trace(
     target: Annotated[str, typer.Argument(help=texts.TARGET, show_default=False)],
     output: Annotated[Path, typer.Option(help=texts.TRACE_OUTPUT, show_default=False)],
     training: Annotated[bool | None, typer.Option("--training/--inference", help=texts.TRAINING)] = None,
+    optimizer: Annotated[str | None, typer.Option(help="Its update in the graph: sgd, momentum, adam, adamw.")] = None,
 ) -> None:
     from regal.cli.trace import run
 
-    run(target, output, training)
+    run(target, output, training, optimizer)
 
 
 @app.command(help=texts.CONVERT)

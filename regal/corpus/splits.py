@@ -7,8 +7,10 @@ import hashlib
 TRAIN, VALID, TEST = SPLITS = ("train", "valid", "test")
 SHARES = (0.6, 0.2)
 """Share of the families in train and in valid; the rest is test."""
-SALT = "regal families 1"
-PINNED = frozenset({"beit", "bert", "convnext", "cpubone", "csatnet", "densenet", "florence"})
+SALT = "regal families 47"
+"""Of the salts 1 to 1000 the one whose splits of the pytorch and tensorflow corpora, by graphs and by families, came
+closest to the shares; chosen when the graphs were traced, before anything was trained or compared on them."""
+PINNED = frozenset({"beit", "bert", "convnext", "cpubone", "csat", "csatv2", "densenet", "florence"})
 """Families of the graphs in ``datasets/examples``: the library was developed on them, so they are for training."""
 
 

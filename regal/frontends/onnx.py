@@ -10,11 +10,16 @@ How an ONNX model is read:
 - Ops that depend on constants only are folded into persistent tensors holding their outputs, as a runtime does before
   it starts; so are Shape and Size of values whose shape is known. Random ops, ops with bodies, ops outside ONNX's own
   domains and DequantizeLinear, whose point is to keep weights small, are never folded.
-- If, Loop and Scan are one opaque op each, which also reads the outer values that its bodies read and the weights that
-  its bodies hold. Model-local functions are inlined.
+- An If whose condition follows from constants and shapes is replaced by the branch that it takes. Any other If, Loop
+  and Scan are one opaque op each, which also reads the outer values that its bodies read and the weights that its
+  bodies hold. Model-local functions are inlined, where they are written for the model's own opset.
+- A sequence takes the bytes of its elements, an optional value those of what it holds.
 - A value whose shape cannot be inferred takes ``default_dimension`` for each unknown dimension. Without that, or where
-  not even its rank is known, it is as large as the largest computed input of its op, else as its largest input.
-  ``meta["source"]["unknown_shapes"]`` counts such tensors.
+  not even its rank is known, it is as large as the largest computed input of its op, else as its largest input; a state
+  that a Loop returns is as large as the one that it starts with. ``meta["source"]["unknown_shapes"]`` counts such
+  tensors.
+- Optimizer ops of the training domain return new values as ONNX defines them; a Gradient stands for a backward pass
+  that the file does not hold, and is opaque. ``training_info`` is not read.
 - Elements of less than a byte are packed; a string is 16 bytes, its pointer and length.
 """
 
@@ -25,11 +30,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regal.files import ParseError
-from regal.frontends.onnx_cost import BITS, READS_WHAT_IT_WRITES, Dims, Shape, flops
-from regal.frontends.onnx_model import bodies_of, dims_of, prepare, read_model, reads_of, tensor_type_of, tensors_of
+from regal.frontends.onnx_cost import READS_WHAT_IT_WRITES, Dims, Shape, flops
+from regal.frontends.onnx_model import bodies_of, read_model, reads_of, tensors_of
+from regal.frontends.onnx_prepare import prepare
+from regal.frontends.onnx_sizes import TRAINING_DOMAIN, Sizes
 from regal.frontends.roofline import Rates
 from regal.graph import ComputationGraph, GraphBuilder
-from regal.graph.checks import MAX_SIZE
 
 if TYPE_CHECKING:
     import onnx
@@ -82,7 +88,7 @@ def load(
     where = source if isinstance(source, (str, Path)) else "model"
     try:
         model = prepare(read_model(source), dimensions or {}, default_dimension)
-        importer = _Importer(model, _Values(model, default_dimension), contract_views, fold_constants, rates)
+        importer = _Importer(model, Sizes(model, default_dimension), contract_views, fold_constants, rates)
         return importer.run(
             Path(where).stem.encode(errors="replace").decode() if where is source else model.graph.name or "onnx"
         )
@@ -92,72 +98,10 @@ def load(
         raise ValueError(f"{where}: {error}") from error
 
 
-class _Values:
-    """Shape, bytes and constness of every value of the model met so far, by name."""
-
-    def __init__(self, model: onnx.ModelProto, default_dimension: int | None) -> None:
-        from onnx import TensorProto
-
-        self.dtypes: dict[int, str] = {number: name for name, number in TensorProto.DataType.items()}
-        self.default_dimension = default_dimension
-        self.sizes: dict[str, int] = {}
-        self.unknown: set[str] = set()
-        self.constants: dict[str, onnx.TensorProto | None] = {}  # with the tensor where the model stores it
-        graph = model.graph
-        self.shapes = {
-            value.name: self._shape(value.type) for value in (*graph.value_info, *graph.output, *graph.input)
-        }
-        for tensor in graph.initializer:
-            self.constants[tensor.name] = tensor
-            self.shapes[tensor.name] = self._stored_shape(tensor)
-        for sparse in graph.sparse_initializer:
-            self.constants[sparse.values.name] = None
-            self._set_size(sparse.values.name, self.stored_bytes(sparse.values) + self.stored_bytes(sparse.indices))
-        for name in (*self.constants, *(value.name for value in graph.input)):
-            if name not in self.sizes:
-                self.add(name, [])
-
-    def add(self, name: str, inputs: list[str]) -> None:
-        """Settle the bytes of a value; where they cannot be inferred, from the inputs of its op."""
-        shape = self.shapes.setdefault(name, Shape())
-        size = shape.num_bytes
-        if size is None or shape.guessed:
-            self.unknown.add(name)
-        if size is None:
-            computed = [each for each in inputs if each not in self.constants]
-            size = max((self.sizes[each] for each in computed or inputs), default=0)
-        self._set_size(name, size)
-
-    def stored_bytes(self, tensor: onnx.TensorProto) -> int:
-        """Bytes of a tensor that is stored in the model, by its type alone."""
-        return self._stored_shape(tensor).num_bytes or 0
-
-    def _set_size(self, name: str, size: int) -> None:
-        if size >= MAX_SIZE:
-            raise ValueError(f"value {name!r}: a size must stay below 2^53 bytes, not {size}")
-        self.sizes[name] = size
-
-    def _shape(self, type_proto: onnx.TypeProto) -> Shape:
-        dims = dims_of(type_proto)
-        if dims is None:
-            return Shape()
-        dtype = self.dtypes.get(tensor_type_of(type_proto).elem_type, "")
-        guessed = min(dims, default=0) < 0
-        if guessed and self.default_dimension is None:
-            return Shape(dtype)
-        return Shape(dtype, tuple(self.default_dimension or 0 if size < 0 else size for size in dims), guessed)
-
-    def _stored_shape(self, tensor: onnx.TensorProto) -> Shape:
-        dtype = self.dtypes.get(tensor.data_type, str(tensor.data_type))
-        if dtype not in BITS or min(tensor.dims, default=0) < 0:
-            raise ValueError(f"stored tensor {tensor.name!r}: type {dtype}, shape {[*tensor.dims]} has no size")
-        return Shape(dtype, tuple(tensor.dims))
-
-
 class _Importer:
     """Walks the nodes of a prepared model in order and writes tensors and ops."""
 
-    def __init__(self, model: onnx.ModelProto, values: _Values, contract: bool, fold: bool, rates: Rates) -> None:
+    def __init__(self, model: onnx.ModelProto, values: Sizes, contract: bool, fold: bool, rates: Rates) -> None:
         self.model, self.values, self.contract, self.fold, self.rates = model, values, contract, fold, rates
         self.builder = GraphBuilder()
         self.opsets = {entry.domain or "ai.onnx": entry.version for entry in model.opset_import}
@@ -184,8 +128,12 @@ class _Importer:
         self.builder.meta["source"] = {
             "framework": "onnx",
             "version": onnx.__version__,
+            "mode": self._mode(),
             "ir_version": self.model.ir_version,
             "opset": self.opsets,
+            "inputs": [
+                self.tensors[value.name] for value in self.model.graph.input if self._holds_examples(value.name)
+            ],
             "producer": f"{self.model.producer_name} {self.model.producer_version}".strip(),
             "flops": self.flops,
             "rates": self.rates.to_json(),
@@ -193,10 +141,18 @@ class _Importer:
         }
         return self.builder.build()
 
+    def _mode(self) -> str:
+        """What the ops of the training domain make of the model."""
+        types = {node.op_type for node in self.model.graph.node if node.domain == TRAINING_DOMAIN}
+        return "step" if types - {"Gradient"} else "training" if types else "inference"
+
+    def _holds_examples(self, name: str) -> bool:
+        """Whether an input of the model is one of the graph's tensors and no weight."""
+        return name in self.tensors and name not in self.values.constants
+
     def _add_node(self, index: int, node: onnx.NodeProto) -> None:
         inputs, outputs = reads_of(node), [name for name in node.output if name]
-        for name in outputs:
-            self.values.add(name, inputs)
+        self.values.add(node)
         if node.op_type == "Constant" and node.domain in OWN_DOMAINS:
             value = next((attribute.t for attribute in node.attribute if attribute.HasField("t")), None)
             self.values.constants |= dict.fromkeys(outputs, value)
@@ -236,7 +192,7 @@ class _Importer:
     def _add_view(self, node: onnx.NodeProto) -> None:
         view, source = node.output[0], node.input[0]
         self.storage[view] = self.storage.get(source, source)
-        self.values.sizes[view] = self.values.sizes[source]
+        self.values.bytes[view] = self.values.bytes[source]
         if source in self.values.constants:
             self.values.constants[view] = self.values.constants[source]
         computed = [self._reads(name) for name in node.input[1:] if self.storage.get(name, name) in self.activations]
@@ -252,7 +208,7 @@ class _Importer:
 
     def _add_tensor(self, name: str) -> int:
         self.counts["unknown_shapes"] += name in self.values.unknown
-        self.tensors[name] = self.builder.add_tensor(self.values.sizes[name])
+        self.tensors[name] = self.builder.add_tensor(self.values.bytes[name])
         return self.tensors[name]
 
     def _add_op(self, index: int, node: onnx.NodeProto, inputs: list[str], outputs: list[str]) -> None:
@@ -263,7 +219,8 @@ class _Importer:
         read = [tensor for name in inputs for tensor in self._reads(name)] + list(map(self.builder.add_tensor, weights))
         written = [self._add_tensor(name) for name in outputs]
         self.activations |= set(outputs)
-        self.counts["opaque_ops"] += bool(bodies) or not onnx.defs.has(node.op_type, node.domain)
+        hidden = bool(bodies) or (node.domain, node.op_type) == (TRAINING_DOMAIN, "Gradient")
+        self.counts["opaque_ops"] += hidden or not onnx.defs.has(node.op_type, node.domain)
         self.builder.add_op(
             f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
             name=node.name or next(iter(outputs), f"{node.op_type}_{index}"),

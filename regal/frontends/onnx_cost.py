@@ -27,6 +27,9 @@ BITS = {
 READS_WHAT_IT_WRITES = {"Gather", "GatherElements", "GatherND", "Shape", "Size", "Slice"}
 """Ops that read from their first input only as many bytes as they write."""
 
+PAST_KEY = 4
+"""The optional input of Attention that holds the keys of earlier tokens."""
+
 Dims = tuple[int, ...]
 
 
@@ -67,7 +70,7 @@ def flops(node: Node, inputs: Sequence[Dims | None], output: Dims | None) -> flo
 
     Notes
     -----
-    Counted are convolutions, matrix products, Einsum, recurrent layers and Attention, from their definitions in the
+    Counted are convolutions, matrix products, Einsum, recurrent layers and attention, from their definitions in the
     ONNX operator documentation. Any op whose shapes are unknown or do not fit its definition counts as 0.
 
     Examples
@@ -76,12 +79,15 @@ def flops(node: Node, inputs: Sequence[Dims | None], output: Dims | None) -> flo
     >>> flops(SimpleNamespace(op_type="MatMul", domain="", attribute=[]), [(2, 3), (3, 5)], (2, 5))
     60.0
     """
-    if node.domain or node.op_type not in FORMULAS or output is None:
+    name = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+    if name not in FORMULAS or output is None:
         return 0.0
-    formula, positions = FORMULAS[node.op_type]
+    formula, positions = FORMULAS[name]
     wanted = inputs if positions is None else [inputs[at] if at < len(inputs) else None for at in positions]
     known = [dims for dims in wanted if dims is not None]
-    return formula(node, known, output) if len(known) == len(wanted) else 0.0
+    if name == "Attention" and len(inputs) > PAST_KEY and (past := inputs[PAST_KEY]) is not None:
+        known.append(past)
+    return formula(node, known, output) if len(known) >= len(wanted) else 0.0
 
 
 def _product(dims: Dims) -> float:
@@ -114,13 +120,27 @@ def _recurrent(node: Node, known: Sequence[Dims], output: Dims) -> float:
 
 def _attention(node: Node, known: Sequence[Dims], output: Dims) -> float:
     """Query times keys, then weights times values; 3-D inputs hold their heads side by side."""
-    query, key, value = known
+    query, key, value, *past = known
+    before = past[0][2] if past and len(past[0]) == 4 else 0
     if len(query) == len(key) == len(value) == 4:
-        return 2 * _product(query[:3]) * key[2] * (query[3] + value[3])
+        return 2 * _product(query[:3]) * (before + key[2]) * (query[3] + value[3])
     query_heads, value_heads = _integer(node, "q_num_heads"), _integer(node, "kv_num_heads")
     if len(query) == len(key) == len(value) == 3 and query_heads > 0 and value_heads > 0:
-        return 2 * _product(query[:2]) * key[1] * (query[2] + query_heads * value[2] / value_heads)
+        return 2 * _product(query[:2]) * (before + key[1]) * (query[2] + query_heads * value[2] / value_heads)
     return 0.0
+
+
+def _linear_attention(node: Node, known: Sequence[Dims], output: Dims) -> float:
+    """Per token: the outer product of a head's key and value, the query times that state, and for the delta rules the
+    key times it too.
+    """
+    query, key, value = known
+    query_heads, heads = _integer(node, "q_num_heads"), _integer(node, "kv_num_heads")
+    if not len(query) == len(key) == len(value) == 3 or query_heads <= 0 or heads <= 0:
+        return 0.0
+    rule = next((attribute.s for attribute in node.attribute if attribute.name == "update_rule"), b"gated_delta")
+    passes = query_heads + heads * (2 if b"delta" in rule else 1)
+    return 2 * _product(key[:2]) * passes * (key[2] / heads) * (value[2] / heads)
 
 
 def _einsum(node: Node, known: Sequence[Dims], output: Dims) -> float:
@@ -137,6 +157,8 @@ Formula = Callable[["Node", Sequence[Dims], Dims], float]
 FORMULAS: dict[str, tuple[Formula, tuple[int, ...] | None]] = {
     "Conv": (_conv, (1,)),
     "ConvInteger": (_conv, (1,)),
+    "CausalConvWithState": (_conv, (1,)),
+    "DeformConv": (_conv, (1,)),
     "QLinearConv": (_conv, (3,)),
     "ConvTranspose": (_conv_transpose, (0, 1)),
     "MatMul": (_matmul, (0,)),
@@ -147,6 +169,8 @@ FORMULAS: dict[str, tuple[Formula, tuple[int, ...] | None]] = {
     "GRU": (_recurrent, (0, 1, 2)),
     "RNN": (_recurrent, (0, 1, 2)),
     "Attention": (_attention, (0, 1, 2)),
+    "ai.onnx.preview.FlexAttention": (_attention, (0, 1, 2)),
+    "LinearAttention": (_linear_attention, (0, 1, 2)),
     "Einsum": (_einsum, None),
 }
 """Op type -> its formula and which inputs' dimensions that needs, None for all."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from regal.files import ParseError, parse_json
 from regal.frontends.onnx import DEFAULT_RATES, load
-from regal.frontends.onnx_model import check_dimensions
+from regal.frontends.onnx_prepare import check_dimensions
 from regal.frontends.roofline import Rates
 from regal.graph import ComputationGraph
 from regal.graph.json_io import graph_from_json, graph_to_json

@@ -1,8 +1,9 @@
-"""Name a model on the command line: ``module:function`` returns the model and its example inputs."""
+"""Name a model on the command line: ``module:function``, or ``hf:``, ``timm:`` or ``torchvision:`` and a model."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-KEYS = ("model", "example_inputs", "loss", "name", "training")
+KEYS = ("model", "example_inputs", "loss", "name", "training", "optimizer", "data_dependent")
+ZOOS = ("hf", "timm", "torchvision")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Target:
     loss : callable, optional
     name : str, optional
     training : bool
+    optimizer : str, optional
+    data_dependent : str
     """
 
     model: Any
@@ -31,23 +35,74 @@ class Target:
     loss: Callable[..., Any] | None = None
     name: str | None = None
     training: bool = False
+    optimizer: str | None = None
+    data_dependent: str = "refuse"
 
 
 def load_target(target: str) -> Target:
-    """Import ``module`` with the working directory on the path, and call ``function`` without arguments.
+    """Import or build what ``target`` names.
 
-    The function returns ``(model, example_inputs)``, or a dict with these two keys and, where wanted, ``loss``,
-    ``name`` and ``training``. What the function itself raises is passed on.
+    ``module:function``
+        The module is imported with the working directory on the path, and its function called without arguments. It
+        returns ``(model, example_inputs)``, or a dict with these two keys and, where wanted, ``loss``, ``name``,
+        ``training``, ``optimizer`` and ``data_dependent``. What the function itself raises is passed on.
+    ``hf:MODEL_TYPE`` or ``hf:PATH.json``
+        A ``transformers`` model from its default configuration, or from a file; see
+        :func:`regal.frontends.huggingface.build`.
+    ``timm:NAME``, ``torchvision:NAME``
+        See :mod:`regal.frontends.zoo`.
+
+    Models of the last three kinds take options: ``hf:bert?num_hidden_layers=6&batch=8&sequence=128``. They have no
+    weights, and nothing is downloaded.
 
     Raises
     ------
     ValueError
-        For text that is not ``module:function``, a module that cannot be imported, a name that is no function of it,
-        or a function that returns something else; the message is one line.
+        For text that is none of these, a module that cannot be imported, a name that is no function of it, a function
+        that returns something else, or a model that cannot be built; the message is one line.
     """
+    zoo, colon, rest = target.partition(":")
+    return _from_zoo(target, zoo, rest) if colon and zoo in ZOOS else _from_function(target)
+
+
+def _from_zoo(target: str, zoo: str, rest: str) -> Target:
+    name, _, query = rest.partition("?")
+    options = _options(target, query)
+    try:
+        from regal.frontends.zoo import loss_for, timm, torchvision
+
+        if zoo == "hf":
+            from regal.frontends.huggingface import build
+
+            model, inputs = build(name, **options)
+            name = str(getattr(model.config, "model_type", name))
+        else:
+            model, inputs = {"timm": timm, "torchvision": torchvision}[zoo](name, **options)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"target {target!r}: {error.name} is not installed: pip install {error.name}") from error
+    except TypeError as error:  # an option that is none, or of another kind
+        raise ValueError(f"target {target!r}: {_first_line(error)}") from error
+    return Target(model, inputs, loss_for(model, inputs), name, data_dependent="assume-false")
+
+
+def _options(target: str, query: str) -> dict[str, Any]:
+    """``a=1&b=text`` as a dict; values that are JSON are read as such."""
+    options: dict[str, Any] = {}
+    for item in query.split("&") if query else ():
+        key, equals, text = item.partition("=")
+        if not key or not equals or key in options:
+            raise ValueError(f"target {target!r}: an option reads name=value, each name once, not {item!r}")
+        try:
+            options[key] = json.loads(text)
+        except ValueError:
+            options[key] = text
+    return options
+
+
+def _from_function(target: str) -> Target:
     module_name, colon, function_name = target.partition(":")
     if not colon or not all(part.isidentifier() for part in (*module_name.split("."), function_name)):
-        raise ValueError(f"target {target!r}: must read module:function, such as models.resnet:build")
+        raise ValueError(f"target {target!r}: must read module:function, such as models.resnet:build, or hf:bert")
     with _working_directory_on_path():
         try:
             module = importlib.import_module(module_name)
@@ -81,6 +136,10 @@ def _checked(target: str, value: Any) -> Target:
         raise ValueError(f"target {target!r}: name must be text, not {type(result.name).__name__}")
     if not isinstance(result.training, bool):
         raise ValueError(f"target {target!r}: training must be true or false, not {result.training!r}")
+    for key in ("optimizer", "data_dependent"):
+        value = getattr(result, key)
+        if not isinstance(value, str) and not (key == "optimizer" and value is None):
+            raise ValueError(f"target {target!r}: {key} must be text, not {type(value).__name__}")
     return result
 
 

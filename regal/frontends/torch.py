@@ -1,4 +1,4 @@
-"""PyTorch models: an inference graph through torch.export, a forward and backward graph through AOTAutograd.
+"""PyTorch models: forward, forward and backward, or a whole step with the optimizer's update, through AOTAutograd.
 
 The graph holds ATen ops. A tensor of it is a storage: ops that only look into a storage in another way (views, slices,
 expansions, detach, reshapes that do not copy) vanish, and whoever reads such a view reads the storage. Tracing works on
@@ -7,7 +7,7 @@ fake tensors: a model larger than the machine, built under ``torch.device("meta"
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -15,10 +15,16 @@ import torch
 from regal.frontends import torch_cost
 from regal.frontends.roofline import Rates
 from regal.frontends.torch_capture import Loss, Program, capture, tensors_in
-from regal.frontends.torch_guards import TraceError, mode_name
-from regal.graph import ComputationGraph, GraphBuilder
+from regal.frontends.torch_guards import REFUSE, TraceError, mode_name
+from regal.frontends.torch_storages import Storages, sources_of
+from regal.frontends.torch_update import OPTIMIZERS, Gradient, add_updates, check_optimizer
+from regal.graph import ComputationGraph
+
+Workspace = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], int]
 
 DEFAULT_RATES = Rates()
+STEP = "step-"
+MODES = (mode_name(False), mode_name(True), *(STEP + optimizer for optimizer in OPTIMIZERS))
 
 
 def trace(
@@ -27,7 +33,10 @@ def trace(
     *,
     loss: Loss | None = None,
     training: bool = False,
+    optimizer: str | None = None,
     keep_outputs: bool = True,
+    data_dependent: str = REFUSE,
+    workspace: Workspace | None = None,
     name: str | None = None,
     rates: Rates = DEFAULT_RATES,
 ) -> ComputationGraph:
@@ -35,10 +44,13 @@ def trace(
 
     Parameters, buffers, inputs and constants are persistent tensors, one per storage; weights that are tied are one.
     Outputs of the graph are: in inference what the model returns; in training the loss, what the model returns, and
-    the gradient of every parameter (and input) that requires one and influences the loss; in both, the new values of
-    buffers and inputs that the model updates in place, such as the running statistics of a batch norm. What is a view
-    of a persistent tensor is no output, for it costs nothing. What ``torch.utils.checkpoint`` would compute again is
-    recorded once: the graph keeps such activations.
+    the gradient of every parameter (and input) that requires one and influences the loss. What is a view of a
+    persistent tensor is no output, for it costs nothing.
+
+    What the model writes into a buffer or input, such as the running statistics of a batch norm, is written there by
+    the op that computes it, which comes after all readers of the old value and shares a device with them; only where
+    the old value is read later, the new one is an output. What ``torch.utils.checkpoint`` computes again (with
+    ``use_reentrant=False``) is there twice.
 
     Parameters
     ----------
@@ -52,8 +64,17 @@ def trace(
         ``output["loss"]``) where there is one, else the sum of all floating-point elements returned.
     training : bool
         Whether the gradients are part of the graph.
+    optimizer : "sgd", "momentum", "adam" or "adamw", optional
+        In training, the update of every parameter becomes part of the graph, see :mod:`regal.frontends.torch_update`;
+        the optimizer's state is persistent, and the gradients of parameters are no outputs: they end in the update.
     keep_outputs : bool
         Whether, in training, the model's returned values stay in memory until the end as a caller's variable does.
+    data_dependent : "refuse" or "assume-false"
+        What happens when the model asks for a tensor's values, as ``if mask.all()`` does, which tracing does not
+        know: an error, or the answer False or zero.
+    workspace : callable, optional
+        ``workspace(target, args, kwargs, output)`` returns the bytes of scratch that a call of the ATen op ``target``
+        takes, given fake tensors; by default no op takes any. It is not asked about an optimizer's ops.
     name : str, optional
         Of the graph; by default that of the model's class or function.
     rates : Rates
@@ -63,8 +84,8 @@ def trace(
     Raises
     ------
     ValueError
-        When the model cannot be traced, such as one that branches on a tensor's values; one line that says what to
-        do, chained from the original error.
+        When the model cannot be traced, such as one that branches on a tensor's values, or an option is wrong; one
+        line that says what to do, chained from the original error.
 
     Examples
     --------
@@ -75,103 +96,154 @@ def trace(
     >>> graph.tensor_bytes[graph.activations].tolist()
     [96, 96, 24]
     """
-    program = capture(model, example_inputs, loss=loss, training=training, keep_outputs=keep_outputs)
+    check_optimizer(optimizer, training)
+    mode = mode_name(training) if optimizer is None else STEP + optimizer
+    graphs = trace_modes(
+        model,
+        example_inputs,
+        (mode,),
+        loss=loss,
+        keep_outputs=keep_outputs,
+        data_dependent=data_dependent,
+        workspace=workspace,
+        name=name,
+        rates=rates,
+    )
+    return graphs[mode]
+
+
+def trace_modes(
+    model: Callable[..., Any],
+    example_inputs: Any,
+    modes: Iterable[str] = ("inference", "training"),
+    *,
+    loss: Loss | None = None,
+    keep_outputs: bool = True,
+    data_dependent: str = REFUSE,
+    workspace: Workspace | None = None,
+    name: str | None = None,
+    rates: Rates = DEFAULT_RATES,
+) -> dict[str, ComputationGraph]:
+    """Trace a PyTorch model in several modes; recording, the slow part, is done once without and once with gradients.
+
+    Parameters
+    ----------
+    modes : iterable of str
+        Of ``"inference"``, ``"training"`` and ``"step-NAME"`` with the name of an optimizer.
+    model, example_inputs, loss, keep_outputs, data_dependent, workspace, name, rates
+        As :func:`trace` takes them.
+
+    Returns
+    -------
+    dict
+        mode -> graph, in the order of ``modes``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`trace` does, and for a mode that is not known.
+
+    Examples
+    --------
+    >>> mlp = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+    >>> graphs = trace_modes(mlp, torch.ones(3, 4), ("inference", "training", "step-sgd"))
+    >>> [graph.num_ops for graph in graphs.values()]
+    [3, 11, 15]
+    """
+    modes = tuple(dict.fromkeys(modes))
+    for mode in modes:
+        if mode not in MODES:
+            raise TraceError(f"mode must be one of {', '.join(MODES)}, not {mode!r}")
     if name is None:
         name = getattr(model, "__name__", type(model).__name__)
-    return build_graph(program, name, mode_name(training), rates)
+    programs: dict[bool, Program] = {}
+    graphs = {}
+    for mode in modes:
+        training = mode != mode_name(False)
+        if training not in programs:
+            programs[training] = capture(
+                model,
+                example_inputs,
+                loss=loss,
+                training=training,
+                keep_outputs=keep_outputs,
+                data_dependent=data_dependent,
+            )
+        graphs[mode] = build_graph(programs[training], name, mode, rates, workspace)
+    return graphs
 
 
-def build_graph(program: Program, name: str, mode: str, rates: Rates = DEFAULT_RATES) -> ComputationGraph:
-    """Turn a captured program into a graph of storages; raises ``ValueError`` as :func:`trace` does."""
-    storages = _Storages(program)
-    builder, total_flops = storages.builder, 0
-    builder.name = name
+def build_graph(
+    program: Program, name: str, mode: str, rates: Rates = DEFAULT_RATES, workspace: Workspace | None = None
+) -> ComputationGraph:
+    """Turn a captured program into a graph of storages; raises ``ValueError`` as :func:`trace` does.
+
+    ``mode`` is a label, unless it starts with ``step-``: then the optimizer that it names updates the parameters.
+    """
+    storages, total_flops = Storages(program), 0
     for node in program.module.graph.nodes:
         if node.op in ("placeholder", "get_attr"):
             storages.add_persistent(node)
         elif node.op == "call_function":
             _refuse_dynamic(node)
-            total_flops += _add_op(storages, node, rates)
-    persistent = set(storages.persistent.values())
-    for node in program.module.graph.output_node().all_input_nodes:
-        for tensor in set(storages.read(node)) - persistent:
-            builder.mark_output(tensor)
-    builder.meta["source"] = {
-        "framework": "torch",
-        "version": str(torch.__version__),
-        "mode": mode,
-        "flops": total_flops,
-        "rates": rates.to_json(),
-    }
+            total_flops += _add_op(storages, node, rates, workspace)
+    kept = [*program.results, *program.mutations.values(), *program.gradients.values()]
+    source = {"framework": "torch", "version": str(torch.__version__), "mode": mode}
+    if mode.startswith(STEP):
+        optimizer = mode.removeprefix(STEP)
+        source |= {"mode": "step", "optimizer": optimizer}
+        updates = _gradients(storages)
+        add_updates(storages.ops, list(updates.values()), optimizer, rates)
+        kept = [*program.results, *program.mutations.values()]
+        kept += [node for place, node in program.gradients.items() if place not in updates]
+    builder = storages.ops.builder
+    for tensor in {tensor for node in kept for tensor in storages.read(node)} - set(storages.persistent.values()):
+        builder.mark_output(tensor)
+    storages.ops.colocate()
+    builder.name = name
+    builder.meta["source"] = {**source, "flops": total_flops, "rates": rates.to_json()}
     return builder.build()
 
 
-class _Storages:
-    """Which tensor of the graph under construction each storage of the program is.
-
-    Fake values share a storage where the real ones do, which is how views are known (``_unsafe_view`` too, whose schema
-    does not say so). Views of a constant are the exception, since PyTorch fakes it anew at every use: there the alias
-    annotation of the op's schema tells.
-    """
-
-    def __init__(self, program: Program) -> None:
-        self.builder = GraphBuilder()
-        self.program = program
-        self.tensor_of: dict[int, int] = {}
-        self.persistent: dict[int, int] = {}  # the caller's storage -> tensor
-
-    def add_persistent(self, node: torch.fx.Node) -> None:
-        """Enter a parameter, buffer, input or constant; those that share a storage are one tensor."""
-        for value in tensors_in(node.meta.get("val")):
-            source = self.program.sources.get(node.name, value)
-            if node.op == "get_attr":
-                source = getattr(self.program.module, str(node.target))
-            storage = source.untyped_storage()
-            if storage._cdata not in self.persistent:
-                self.persistent[storage._cdata] = self.builder.add_tensor(storage.nbytes())
-            self.tensor_of[value.untyped_storage()._cdata] = self.persistent[storage._cdata]
-
-    def add_fresh(self, node: torch.fx.Node) -> list[int]:
-        """Enter the storages that ``node`` allocates; none for a view."""
-        added = []
-        for value in tensors_in(node.meta.get("val")):
-            storage = value.untyped_storage()
-            if storage._cdata in self.tensor_of:
-                continue
-            if _is_view(node):
-                self.tensor_of[storage._cdata] = self.read(node.all_input_nodes[0])[0]
-            else:
-                self.tensor_of[storage._cdata] = self.builder.add_tensor(storage.nbytes())
-                added.append(self.tensor_of[storage._cdata])
-        return added
-
-    def read(self, node: torch.fx.Node) -> list[int]:
-        """Tensors that a reader of ``node`` reads."""
-        return [self.tensor_of[value.untyped_storage()._cdata] for value in tensors_in(node.meta.get("val"))]
+def _gradients(storages: Storages) -> dict[str, Gradient]:
+    """Parameters of the model that get a gradient, by placeholder."""
+    program, found = storages.program, {}
+    for place, node in program.gradients.items():
+        if place in program.parameters:
+            source, value = program.sources[place], node.meta["val"]
+            found[place] = Gradient(
+                program.parameters[place],
+                storages.persistent[source.untyped_storage()._cdata],
+                storages.read(node)[0],
+                source.numel() * source.element_size(),
+                torch_cost.touched(value),
+            )
+    return found
 
 
-def _is_view(node: torch.fx.Node) -> bool:
-    """Whether the schema says that the op returns its first argument's storage."""
-    schema = getattr(node.target, "_schema", None)
-    return schema is not None and any(result.alias_info is not None for result in schema.returns)
-
-
-def _add_op(storages: _Storages, node: torch.fx.Node, rates: Rates) -> int:
+def _add_op(storages: Storages, node: torch.fx.Node, rates: Rates, workspace: Workspace | None) -> int:
     """Add the op behind ``node`` unless it is a view, and return its flops."""
-    inputs = [tensor for source in node.all_input_nodes for tensor in storages.read(source)]
-    outputs = storages.add_fresh(node)
-    if not outputs:
+    sources = list(sources_of(node))
+    inputs = [tensor for source in sources for tensor in storages.read(source)]
+    outputs, writes = storages.add_fresh(node)
+    if not outputs and not writes:
         return 0
     args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda source: source.meta.get("val"))
     output = node.meta["val"]
     flops = torch_cost.flops(node.target, args, kwargs, output)
     moved = torch_cost.moved_bytes(
         node.target,
-        [value for source in node.all_input_nodes for value in tensors_in(source.meta.get("val"))],
+        [value for source in sources for value in tensors_in(source.meta.get("val"))],
         tensors_in(output),
     )
-    storages.builder.add_op(
-        str(node.target), inputs=inputs, outputs=outputs, name=node.name, runtime=rates.runtime(flops, moved)
+    storages.ops.add_op(
+        str(node.target),
+        node.name,
+        rates.runtime(flops, moved),
+        inputs=inputs,
+        outputs=outputs,
+        writes=writes,
+        workspace=0 if workspace is None else workspace(node.target, args, kwargs, output),
     )
     return flops
 

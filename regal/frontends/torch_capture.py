@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch._functorch.aot_autograd import aot_export_module
@@ -14,7 +14,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
-from regal.frontends.torch_guards import TraceError, one_line_errors, quiet
+from regal.frontends.torch_guards import REFUSE, TraceError, assumed_values, one_line_errors, quiet
 
 Tensors = tuple[torch.Tensor, ...]
 Loss = Callable[[Any], torch.Tensor]
@@ -39,10 +39,22 @@ class Program:
         Functional: no op writes to its inputs. Every node holds its fake value in ``meta["val"]``.
     sources : dict
         Placeholder name -> the parameter, buffer or input that it stands for, as the caller has it.
+    parameters : dict
+        Placeholder name -> name of the model's parameter.
+    gradients : dict
+        Placeholder name -> the node that holds its gradient, for what requires one and influences the loss.
+    mutations : dict
+        Placeholder name -> the node that holds what the model writes into it.
+    results : tuple of nodes
+        The loss and what the model returns.
     """
 
     module: torch.fx.GraphModule
     sources: dict[str, torch.Tensor]
+    parameters: dict[str, str]
+    gradients: dict[str, torch.fx.Node]
+    mutations: dict[str, torch.fx.Node]
+    results: tuple[torch.fx.Node, ...]
 
 
 def capture(
@@ -52,6 +64,7 @@ def capture(
     loss: Loss | None = None,
     training: bool = False,
     keep_outputs: bool = True,
+    data_dependent: str = REFUSE,
 ) -> Program:
     """Record one step of ``model``; see :func:`regal.frontends.torch.trace` for the arguments.
 
@@ -60,71 +73,139 @@ def capture(
     TraceError
         When the model cannot be traced; chained from the original error.
     """
-    args, kwargs = _arguments(example_inputs)
-    leaves, structure = pytree.tree_flatten((args, kwargs))
-    module = model if isinstance(model, torch.nn.Module) else None
-    names = [name for name, _ in _state(module)]
-    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-    sources = (*(tensor for _, tensor in _state(module)), *(leaves[place] for place in places))
+    call = _Call(model, example_inputs, data_dependent)
+    step = _TrainingStep(call, loss, keep_outputs) if training else _InferenceStep(call)
+    with _tracing(call, training):
+        recorded = _record(step, _fakes(call.sources))
+    recorded.module.graph.eliminate_dead_code()
+    return _program(recorded, call, step.wanted)
 
-    def call(tensors: Tensors) -> Any:
-        """Run the model with its state and inputs replaced by ``tensors``."""
-        filled = list(leaves)
-        for place, tensor in zip(places, tensors[len(names) :], strict=True):
+
+def dry_run(
+    model: Callable[..., Any], example_inputs: Any, *, training: bool = False, data_dependent: str = REFUSE
+) -> Any:
+    """What ``model`` returns, with tensors that have a size and a dtype but no data; nothing is computed.
+
+    Raises
+    ------
+    TraceError
+        When the model does not run on such inputs; chained from the original error.
+    """
+    call = _Call(model, example_inputs, data_dependent)
+    with _tracing(call, training), FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        return call(_fakes(call.sources))
+
+
+class _Call:
+    """A model as a function of its state and input tensors; ``sources`` are those that the caller has."""
+
+    def __init__(self, model: Callable[..., Any], example_inputs: Any, data_dependent: str) -> None:
+        self.model, self.data_dependent = model, data_dependent
+        self.module = model if isinstance(model, torch.nn.Module) else None
+        self.leaves, self.structure = pytree.tree_flatten(_arguments(example_inputs))
+        self.places = [place for place, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+        state = _state(self.module)
+        self.names = [name for name, _ in state]
+        self.sources = (*(tensor for _, tensor in state), *(self.leaves[place] for place in self.places))
+
+    def __call__(self, tensors: Tensors) -> Any:
+        filled = list(self.leaves)
+        for place, tensor in zip(self.places, tensors[len(self.names) :], strict=True):
             filled[place] = tensor
-        args, kwargs = pytree.tree_unflatten(filled, structure)
-        with _SkipIdleDropout():
-            if module is None:
-                return model(*args, **kwargs)
-            state = dict(zip(names, tensors, strict=False))
-            return torch.func.functional_call(module, state, args, kwargs, tie_weights=True)
-
-    step: Callable[[Tensors], list[torch.Tensor]]
-    if training:
-        step = _training_step(call, [source.requires_grad for source in sources], loss, keep_outputs)
-    else:
-        step = _inference_step(call)
-    with one_line_errors(model, training), quiet(), _training_mode(module, training):
-        graph_module, inputs = (_aot if training else _export)(_Step(step), _fakes(sources))
-    graph_module.graph.eliminate_dead_code()
-    return Program(graph_module, dict(zip(inputs, sources, strict=True)))
+        args, kwargs = pytree.tree_unflatten(filled, self.structure)
+        with _SkipIdleDropout(), assumed_values(self.data_dependent):
+            if self.module is None:
+                return self.model(*args, **kwargs)
+            state = dict(zip(self.names, tensors, strict=False))
+            return torch.func.functional_call(self.module, state, args, kwargs, tie_weights=True)
 
 
-class _Step(torch.nn.Module):
-    """A module without state around a function of tensors, as the tracers want it."""
+@contextmanager
+def _tracing(call: _Call, training: bool) -> Iterator[None]:
+    """Errors of one line, silence, the model in the mode that is wanted, and LSTMs as the ops that they consist of.
 
-    def __init__(self, step: Callable[[Tensors], list[torch.Tensor]]) -> None:
+    PyTorch's fused LSTM for CPUs cannot be recorded for training: its saved state appears with no size.
+    """
+    with ExitStack() as stack:
+        stack.callback(torch._C._set_mkldnn_enabled, torch._C._get_mkldnn_enabled())
+        torch._C._set_mkldnn_enabled(False)
+        stack.enter_context(one_line_errors(call.model, training))
+        stack.enter_context(quiet())
+        stack.enter_context(_training_mode(call.module, training))
+        stack.enter_context(_constants_with_data(call.module))
+        yield
+
+
+class _Recorded(NamedTuple):
+    """What a tracer gives: names of placeholders, and for nodes that are returned first, whose new values they are."""
+
+    module: torch.fx.GraphModule
+    inputs: list[str]
+    mutated: list[str]
+
+
+def _program(recorded: _Recorded, call: _Call, with_gradient: list[int]) -> Program:
+    """Say what each returned node is: new values of inputs come first, then results, then gradients."""
+    inputs = recorded.inputs
+    parameters = {name for name, _ in call.module.named_parameters()} if call.module is not None else set()
+    returned = list(recorded.module.graph.output_node().args[0])  # type: ignore[arg-type]
+    num_mutated, num_results = len(recorded.mutated), len(returned) - len(with_gradient)
+    return Program(
+        recorded.module,
+        sources=dict(zip(inputs, call.sources, strict=True)),
+        parameters={place: name for place, name in zip(inputs, call.names, strict=False) if name in parameters},
+        gradients={inputs[at]: node for at, node in zip(with_gradient, returned[num_results:], strict=True)},
+        mutations=dict(zip(recorded.mutated, returned[:num_mutated], strict=True)),
+        results=tuple(node for node in returned[num_mutated:num_results] if isinstance(node, torch.fx.Node)),
+    )
+
+
+class _InferenceStep(torch.nn.Module):
+    """A module without state around the model, as the tracers want it; returns the tensors of its result."""
+
+    def __init__(self, call: _Call) -> None:
         super().__init__()
-        self.step = step
+        self.call = call
+        self.wanted: list[int] = []
 
     def forward(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        return self.step(tensors)
-
-
-def _inference_step(call: Callable[[Tensors], Any]) -> Callable[[Tensors], list[torch.Tensor]]:
-    def step(tensors: Tensors) -> list[torch.Tensor]:
-        returned = list(tensors_in(call(tensors)))
+        with torch.no_grad():
+            returned = list(tensors_in(self.call(tensors)))
         if not returned:
             raise TraceError("the model returns no tensor: return what it computes")
         return returned
 
-    return step
+
+class _TrainingStep(torch.nn.Module):
+    """The same with a loss and gradients; returns the loss, results, and the gradients of the tensors ``wanted``."""
+
+    def __init__(self, call: _Call, loss: Loss | None, keep: bool) -> None:
+        super().__init__()
+        self.call, self.loss, self.keep = call, loss, keep
+        self.requires_grad = [source.requires_grad for source in call.sources]
+        self.wanted: list[int] = []
+
+    def forward(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
+        with torch.enable_grad(), _saved_tensor_hooks():
+            tensors = tuple(t.detach().requires_grad_(w) for t, w in zip(tensors, self.requires_grad, strict=True))
+            output = self.call(tensors)
+            value = _scalar(default_loss(output) if self.loss is None else self.loss(output))
+            asked = [at for at, wanted in enumerate(self.requires_grad) if wanted]
+            found = torch.autograd.grad(value, [tensors[at] for at in asked], allow_unused=True)
+        gradients = {at: gradient for at, gradient in zip(asked, found, strict=True) if gradient is not None}
+        self.wanted = list(gradients)
+        returned = [value, *(tensors_in(output) if self.keep else ())]
+        return [tensor.detach() for tensor in returned] + list(gradients.values())
 
 
-def _training_step(
-    call: Callable[[Tensors], Any], wanted: list[bool], loss: Loss | None, keep_outputs: bool
-) -> Callable[[Tensors], list[torch.Tensor]]:
-    def step(tensors: Tensors) -> list[torch.Tensor]:
-        with torch.enable_grad():
-            tensors = tuple(t.detach().requires_grad_(w) for t, w in zip(tensors, wanted, strict=True))
-            output = call(tensors)
-            value = _scalar(default_loss(output) if loss is None else loss(output))
-            parameters = [tensor for tensor in tensors if tensor.requires_grad]
-            gradients = torch.autograd.grad(value, parameters, allow_unused=True)
-        returned = [value, *(tensors_in(output) if keep_outputs else ())]
-        return [tensor.detach() for tensor in returned] + [grad for grad in gradients if grad is not None]
-
-    return step
+@contextmanager
+def _saved_tensor_hooks() -> Iterator[None]:
+    """Let ``torch.utils.checkpoint`` drop and recompute as in eager execution; tracers put such hooks aside."""
+    before = torch._C._autograd._saved_tensors_hooks_set_tracing(False)
+    try:
+        yield
+    finally:
+        torch._C._autograd._saved_tensors_hooks_set_tracing(before)
 
 
 def default_loss(output: Any) -> torch.Tensor:
@@ -162,25 +243,13 @@ def tensors_in(value: Any) -> Iterator[torch.Tensor]:
             yield from tensors_in(list(leaf.values()))
 
 
-def _export(step: _Step, fakes: Tensors) -> tuple[torch.fx.GraphModule, list[str]]:
-    with torch.no_grad():
-        exported = torch.export.export(step, fakes, strict=False)
-        exported = exported.run_decompositions(_composite_decompositions())
-    return cast(torch.fx.GraphModule, exported.graph_module), [
-        str(name) for name in exported.graph_signature.user_inputs
-    ]
-
-
-def _composite_decompositions() -> dict[Any, Callable[..., Any]]:
-    """Of the decompositions of torch.export only those that eager execution takes as well (``linear`` -> ``addmm``)."""
-    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
-    table = torch.export.default_decompositions().items()
-    return {op: rule for op, rule in table if has_kernel(op.name(), "CompositeImplicitAutograd")}
-
-
-def _aot(step: _Step, fakes: Tensors) -> tuple[torch.fx.GraphModule, list[str]]:
+def _record(step: torch.nn.Module, fakes: Tensors) -> _Recorded:
     graph_module, signature = aot_export_module(step, fakes, trace_joint=False)
-    return cast(torch.fx.GraphModule, graph_module), list(signature.user_inputs)
+    return _Recorded(
+        cast(torch.fx.GraphModule, graph_module),
+        list(signature.user_inputs),
+        list(signature.user_inputs_to_mutate.values()),
+    )
 
 
 def _arguments(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -238,3 +307,21 @@ def _training_mode(module: torch.nn.Module | None, training: bool) -> Iterator[N
     finally:
         for child, mode in before.items():
             child.training = mode
+
+
+@contextmanager
+def _constants_with_data(module: torch.nn.Module | None) -> Iterator[None]:
+    """Meanwhile constants on the meta device, tensors that are neither parameters nor buffers, are zeros on the CPU."""
+    found = [
+        (child, name, value)
+        for child in (module.modules() if module is not None else ())
+        for name, value in vars(child).items()
+        if isinstance(value, torch.Tensor) and value.is_meta
+    ]
+    for child, name, value in found:
+        setattr(child, name, torch.zeros_like(value, device="cpu"))
+    try:
+        yield
+    finally:
+        for child, name, value in found:
+            setattr(child, name, value)

@@ -30,15 +30,15 @@ def flops(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: An
 
 def moved_bytes(target: Any, inputs: Iterable[torch.Tensor], outputs: Iterable[torch.Tensor]) -> int:
     """Bytes that one call reads and writes: the elements of the views it is given, each counted once."""
-    written = sum(map(_touched, outputs))
-    read = [_touched(tensor) for tensor in inputs]
+    written = sum(map(touched, outputs))
+    read = [touched(tensor) for tensor in inputs]
     if read and getattr(target, "overloadpacket", target) in READS_WHAT_IT_WRITES:
         read[0] = min(read[0], written)
     return sum(read) + written
 
 
-def _touched(tensor: torch.Tensor) -> int:
-    """An expanded view has more elements than its storage; a slice has fewer."""
+def touched(tensor: torch.Tensor) -> int:
+    """Bytes of its elements: an expanded view has more of them than its storage; a slice has fewer."""
     return min(tensor.numel() * tensor.element_size(), tensor.untyped_storage().nbytes())
 
 
@@ -52,20 +52,8 @@ def _attention_backward(
     return flop_counter.sdpa_backward_flop_count(grad.shape, query.shape, key.shape, value.shape)
 
 
-def _recurrent(inputs: torch.Tensor, weight: torch.Tensor, hidden_weight: torch.Tensor, *_: Any) -> int:
-    """``inputs`` is (time, batch, features): every step of every sequence multiplies by both matrices."""
-    return 2 * inputs.shape[0] * inputs.shape[1] * (weight.numel() + hidden_weight.numel())
-
-
-def _recurrent_backward(*args: Any) -> int:
-    """Gradients of the inputs and of the weights: two products for each of the forward pass."""
-    return 2 * _recurrent(*args)
-
-
 CPU_FLOPS: dict[Any, Callable[..., int]] = {
     aten._scaled_dot_product_flash_attention_for_cpu: _attention,
     aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
-    aten.mkldnn_rnn_layer: _recurrent,
-    aten.mkldnn_rnn_layer_backward: _recurrent_backward,
 }
 """Ops of the CPU backend that ``torch.utils.flop_counter`` does not know."""

@@ -20,4 +20,4 @@ def test_a_family_stays_where_it_is():
     assert [split_of(family) for family in ("resnet", "vgg", "vit", "gpt2", "t5", "efficientnet")] == EXPECTED
 
 
-EXPECTED = ["train", "train", "train", "train", "train", "train"]
+EXPECTED = ["valid", "valid", "test", "train", "train", "train"]

@@ -91,8 +91,10 @@ class TestExactGraph:
         assert load(proto, default_dimension=1).meta["source"] == {
             "framework": "onnx",
             "version": onnx.__version__,
+            "mode": "inference",
             "ir_version": 8,
             "opset": {"ai.onnx": 17},
+            "inputs": [0],
             "producer": "tool 1.2",
             "flops": 2.0 * 3 * 5,
             "rates": Rates().to_json(),
@@ -193,6 +195,9 @@ class TestSizes:
             (TensorProto.DOUBLE, [], 8),
             (TensorProto.INT4, [3], 2),
             (TensorProto.UINT4, [4], 2),
+            (TensorProto.INT2, [5], 2),
+            (TensorProto.FLOAT4E2M1, [3], 2),
+            (TensorProto.FLOAT8E5M2, [3], 3),
             (TensorProto.STRING, [3], 48),
             (TensorProto.COMPLEX128, [2], 32),
             (TensorProto.FLOAT, [7, 0], 0),
@@ -286,25 +291,28 @@ class TestDynamicDimensions:
         assert ops(graph) == [("Relu", [48], [48])]
         assert (graph.meta["source"]["folded_ops"], graph.meta["source"]["unknown_shapes"]) == (3, 0)
 
-    def test_shapes_are_not_followed_past_a_long_vector(self):
-        # the same chain beside a vector of 2^18 + 1 elements, which would become as many objects
+    def test_shapes_that_are_known_in_part_are_followed_unless_there_is_a_long_vector(self):
+        #  x(2,3) -> NonZero -> (2, ?) -> Shape -> Gather(0) -> Concat(.., -1) -> target;  x, target -> Reshape -> r
         proto = model(
             [
-                node("Shape", ["x"], ["s"]),
-                node("Concat", ["s", "one"], ["target"], axis=0),
+                node("NonZero", ["x"], ["where"]),
+                node("Shape", ["where"], ["s"]),
+                node("Gather", ["s", "zero"], ["n"]),
+                node("Concat", ["n", "rest"], ["target"], axis=0),
                 node("Reshape", ["x", "target"], ["r"]),
-                node("Relu", ["r"], ["y"]),
+                node("Concat", ["r", "r"], ["y"], axis=0),
                 node("Add", ["long", "long"], ["z"]),
             ],
             [value("x", [2, 3]), value("long", [2**18])],
             [value("y"), value("z")],
-            [vector("one", 1)],
+            [vector("zero", 0), vector("rest", -1)],
         )
-        assert load(proto).meta["source"]["unknown_shapes"] == 0
-        proto.graph.input[1].type.tensor_type.shape.dim[0].dim_value += 1
-        graph = load(proto)
-        assert graph.meta["source"]["unknown_shapes"] == 1
-        assert ops(graph)[0] == ("Relu", [24], [24])
+        known = load(proto)
+        assert ops(known)[4] == ("Concat", [24, 8 * 2], [48])
+        proto.graph.input[1].type.tensor_type.shape.dim[0].dim_value += 1  # would become as many objects
+        blind = load(proto)
+        assert ops(blind)[4][2] == [24]
+        assert blind.meta["source"]["unknown_shapes"] == known.meta["source"]["unknown_shapes"] + 1
 
     def test_unknown_shapes_fall_back_and_are_counted(self):
         # NonZero's length depends on the data: [1, ?] int64
@@ -496,15 +504,107 @@ class TestBodies:
         assert graph.op_types == ("Relu", "If")
         assert graph.predecessors.to_lists() == [[], [0]]
 
-    def test_a_branch_of_constants_is_not_folded(self):
+    def test_a_branch_whose_condition_is_not_known_is_not_folded(self):
         then, other = (self.branch(name, "Abs", ["w"]) for name in ("t", "e"))
         proto = model(
-            [node("If", ["cond"], ["y"], then_branch=then, else_branch=other)],
+            [node("RandomNormal", [], ["noise"], shape=[1]), node("Cast", ["noise"], ["cond"], to=TensorProto.BOOL),
+             node("If", ["cond"], ["y"], then_branch=then, else_branch=other)],
             [],
             [value("y", [4])],
-            [weight("w", 4), helper.make_tensor("cond", TensorProto.BOOL, [], [True])],
+            [weight("w", 4)],
+        )  # fmt: skip
+        assert load(proto).op_types == ("RandomNormal", "Cast", "If")
+
+
+class TestBranchesTaken:
+    """An If whose condition follows from constants and shapes gives way to one of its branches."""
+
+    def proto(self, condition, then, other, opset=17):
+        """x(2,3) -> Relu -> h;  If(rank or size of h says so) reads h -> y."""
+        nodes = [node("Relu", ["x"], ["h"]), *condition, node("If", ["c"], ["y"], then_branch=then, else_branch=other)]
+        stored = [vector("two", 2), vector("six", 6)]
+        return model(nodes, [value("x", [2, 3])], [value("y")], stored, opset=opset)
+
+    def body(self, *nodes, stored=()):
+        nodes = nodes or (() if stored else (node("Tanh", ["h"], ["out"]),))
+        return helper.make_graph(list(nodes), "body", [], [value("out", None)], list(stored))
+
+    def size_is_six(self):
+        return node("Size", ["h"], ["size"]), node("Equal", ["size", "six"], ["c"])
+
+    @pytest.mark.parametrize(("size", "expected"), [(6, "Neg"), (7, "Abs")])
+    def test_one_branch_is_left(self, size, expected):
+        proto = self.proto(
+            self.size_is_six(), self.body(node("Neg", ["h"], ["out"])), self.body(node("Abs", ["h"], ["out"]))
         )
-        assert load(proto).op_types == ("If",)
+        proto.graph.initializer[1].CopyFrom(vector("six", size))
+        graph = load(proto)
+        assert graph.op_types == ("Relu", expected)
+        assert ops(graph)[1] == (expected, [24], [24])
+        assert graph.is_output.tolist() == [False, False, True]
+        assert graph.meta["source"]["opaque_ops"] == graph.meta["source"]["unknown_shapes"] == 0
+
+    def test_the_ops_behind_the_condition_stay_where_nothing_is_folded(self):
+        proto = self.proto(self.size_is_six(), self.body(node("Neg", ["h"], ["out"])), self.body())
+        graph = load(proto, fold_constants=False, contract_views=False)
+        assert graph.op_types == ("Relu", "Size", "Equal", "Neg", "Identity")
+
+    def test_weights_and_names_of_the_branch_do_not_clash(self):
+        # both branches, and the outer graph, have an "out" and a "w"
+        branch = self.body(node("Add", ["h", "w"], ["t"]), node("Mul", ["t", "w"], ["out"]), stored=[weight("w", 3)])
+        proto = self.proto(self.size_is_six(), branch, branch)
+        proto.graph.node.insert(1, node("Exp", ["x"], ["out"]))
+        proto.graph.node.insert(2, node("Add", ["out", "w"], ["t"]))
+        proto.graph.initializer.append(weight("w", 2, 3))
+        proto.graph.output.append(value("t"))
+        assert ops(load(proto)) == [
+            ("Relu", [24], [24]),
+            ("Exp", [24], [24]),
+            ("Add", [24, 24], [24]),
+            ("Add", [24, 12], [24]),
+            ("Mul", [24, 12], [24]),
+        ]
+
+    def test_a_branch_may_return_an_outer_value_or_a_weight(self):
+        outer, stored = self.body(node("Neg", ["h"], ["unused"])), self.body(stored=[weight("out", 5)])
+        outer.output[0].name = "h"
+        graph = load(self.proto(self.size_is_six(), outer, stored))
+        assert ops(graph) == [("Relu", [24], [24]), ("Neg", [24], [24])]
+        assert graph.is_output.tolist() == [False, True, False]
+        proto = self.proto(self.size_is_six(), stored, outer)
+        proto.graph.node.append(node("Abs", ["y"], ["z"]))
+        proto.graph.output[0].name = "z"
+        assert ops(load(proto, fold_constants=False))[-1] == ("Abs", [20], [20])
+
+    def test_branches_in_branches_are_taken_too(self):
+        inner = node("If", ["c"], ["out"], then_branch=self.body(node("Neg", ["h"], ["out"])), else_branch=self.body())
+        middle = self.body(node("Exp", ["h"], ["e"]), inner)
+        graph = load(self.proto(self.size_is_six(), middle, self.body()))
+        assert graph.op_types == ("Relu", "Exp", "Neg")
+
+    def test_a_loop_in_a_branch_reads_the_renamed_values(self):
+        loop = helper.make_graph(
+            [node("Add", ["state", "e"], ["next"]), node("Identity", ["going"], ["still"])],
+            "body",
+            [value("i", [], INT64), value("going", [], TensorProto.BOOL), value("state", [2, 3])],
+            [value("still", [], TensorProto.BOOL), value("next", [2, 3])],
+        )
+        branch = self.body(node("Exp", ["h"], ["e"]), node("Loop", ["two", "", "h"], ["out"], body=loop))
+        graph = load(self.proto(self.size_is_six(), branch, self.body()))
+        assert ops(graph) == [("Relu", [24], [24]), ("Exp", [24], [24]), ("Loop", [8, 24, 24], [24])]
+
+    def test_a_shape_that_depends_on_the_branch_is_known(self):
+        #  then: h reshaped to (6,), else: h as it is;  y doubled along axis 0
+        proto = self.proto(
+            self.size_is_six(),
+            self.body(node("Reshape", ["h", "six"], ["out"])),
+            self.body(node("Neg", ["h"], ["out"])),
+        )
+        proto.graph.node.append(node("Concat", ["y", "y"], ["z"], axis=0))
+        proto.graph.output[0].name = "z"
+        graph = load(proto)
+        assert ops(graph) == [("Relu", [24], [24]), ("Concat", [24], [48])]
+        assert graph.meta["source"]["unknown_shapes"] == 0
 
 
 class TestFunctions:
@@ -614,6 +714,18 @@ class TestRuntime:
         assert self.cost("Attention", [(1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 6)], (1, 2, 3, 6)) == 2 * 30 * 10
         packed = [(1, 3, 8), (1, 5, 8), (1, 5, 12)]
         assert self.cost("Attention", packed, (1, 3, 12), q_num_heads=2, kv_num_heads=2) == 2 * 30 * 10
+        past = [*packed, None, (1, 2, 10, 4), (1, 2, 10, 6)]  # 10 earlier tokens beside the 5
+        assert self.cost("Attention", past, (1, 3, 12), q_num_heads=2, kv_num_heads=2) == 2 * 90 * 10
+        assert self.cost("DeformConv", [(1, 3, 8, 8), (16, 3, 3, 3)], (1, 16, 6, 6)) == 2 * 16 * 36 * 27
+        assert self.cost("CausalConvWithState", [(2, 4, 8), (4, 1, 3)], (2, 4, 8)) == 2 * 64 * 3
+
+    def test_attention_by_its_other_names(self):
+        flex = node("FlexAttention", ["q", "k", "v"], ["y"], domain="ai.onnx.preview")
+        assert flops(flex, [(1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 6)], (1, 2, 3, 6)) == 2 * 30 * 10
+        # 7 tokens; 4 query heads over 2 states of 3 x 5: 4 queries, 2 outer products, and 2 corrections
+        packed, heads = [(1, 7, 12), (1, 7, 6), (1, 7, 10)], {"q_num_heads": 4, "kv_num_heads": 2}
+        assert self.cost("LinearAttention", packed, (1, 7, 20), update_rule="linear", **heads) == 2 * 7 * 6 * 15
+        assert self.cost("LinearAttention", packed, (1, 7, 20), **heads) == 2 * 7 * 8 * 15
 
     @pytest.mark.parametrize(
         ("type_", "inputs", "attributes"),
@@ -624,6 +736,7 @@ class TestRuntime:
             ("Einsum", [(2, 3)], {"equation": "...i->i"}),
             ("Einsum", [(2, 3)], {"equation": "ij,jk->ik"}),
             ("Attention", [(1, 3, 8), (1, 5, 8), (1, 5, 12)], {}),
+            ("LinearAttention", [(1, 3, 8), (1, 3, 8), (1, 3, 8)], {}),
         ],
     )
     def test_anything_else_counts_nothing(self, type_, inputs, attributes):
