@@ -32,6 +32,8 @@ from regal.graph import ComputationGraph, read_graph
 DATASETS = Path(__file__).resolve().parent
 TEST_ONLY = {"go", "onnx", "xla"}
 """Corpora that nothing is trained or tuned on."""
+KEEP_ALL = {"onnx"}
+"""Corpora of other people's models, held whole: two of them may have one topology and differ in sizes."""
 LOG_FIELDS = (
     "name", "package", "package_version", "family", "batch", "outcome", "reason", "ops", "cpu_seconds", "peak_rss_bytes"
 )  # fmt: skip
@@ -78,7 +80,9 @@ def pack(corpus: str, source: Path, target: Path, workers: int, search: bool) ->
     kept: dict[str, Record] = {}
     duplicate_of: dict[str, str] = {}
     for record in measured:
-        if record.topology_hash in kept:
+        if corpus in KEEP_ALL:
+            kept[record.name] = record
+        elif record.topology_hash in kept:
             first = kept[record.topology_hash]
             duplicate_of[record.name] = first.name
             if first.family != record.family:
