@@ -102,7 +102,7 @@ def spectrum() -> Model:
     """Complex numbers: a filter in the frequency domain."""
     model = Function(lambda m, x: torch.fft.irfft(torch.fft.rfft(m.linear(x)) * m.filter), linear=nn.Linear(16, 16))
     model.filter = nn.Parameter(torch.randn(9, dtype=torch.complex64))
-    return model, torch.randn(8, 16)
+    return model, torch.randn(64, 16)
 
 
 def cache() -> Model:
@@ -165,6 +165,8 @@ HAND_WRITTEN: Mapping[str, Callable[[], Model]] = {
     "cache": cache,
 }
 """Name -> model and inputs; these take a moment."""
+UNLIKE = ("cache",)
+"""A write into a part of a buffer is recorded by way of a copy of that part, which real kernels lay out with gaps."""
 PACKAGED: Mapping[str, Callable[[], Model]] = {
     "torchvision.resnet18": partial(torchvision, "resnet18", 64),
     "torchvision.mobilenet_v3_small": partial(torchvision, "mobilenet_v3_small", 64),

@@ -4,7 +4,7 @@
 the CPU, drops every value after its last use, and counts the bytes of the storages that are alive: parameters, buffers,
 inputs and optimizer state, and at the worst moment the activations. Next to it stands the peak of the graph in program
 order; scratch that an op frees before it returns is on neither side. With ``--check`` a difference of more than a
-percent is an error.
+percent is an error, but for :data:`tests.fidelity_models.UNLIKE`.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from regal.frontends.torch import build_graph
 from regal.frontends.torch_capture import Program, capture
 from regal.graph import ComputationGraph
 from regal.plan import RUN, Plan
-from tests.fidelity_models import MODELS
+from tests.fidelity_models import MODELS, UNLIKE
 
 TOLERANCE = 0.01
 MODES = ("inference", "training", "step-momentum", "step-adam")
@@ -248,7 +248,7 @@ def main() -> None:
     for name in names:
         for mode, (graph, real, ours) in modes_of(name, arguments.modes.split(",")):
             difference = ours.peak / real.peak - 1
-            worst = max(worst, abs(difference))
+            worst = max(worst, 0 if name in UNLIKE else abs(difference))
             row = f"| {name} | {mode} | {graph.num_ops} | {real.resident} | {real.peak} | {ours.peak} |"
             print(f"{row} {100 * difference:+.3f} % |", flush=True)
     print(f"\n{len(names)} models; largest difference {100 * worst:.3f} %")

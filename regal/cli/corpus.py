@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -22,10 +23,14 @@ def run(source: str, as_json: bool) -> None:
         print(json.dumps(facts, allow_nan=False))
         return
     title = ", ".join(f"{count} {name}" for name, count in splits.items())
-    table = Table(title=f"{escape(corpus.name)}: {len(corpus)} graphs ({title})")
+    table = Table(
+        title=f"{escape(corpus.name)}: {len(corpus)} graphs ({title})",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+    )
     for heading in HEADINGS:
-        is_text = heading in HEADINGS[:2]
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=is_text)
+        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right", no_wrap=True)
     for group in groups:
         table.add_row(*map(escape, group_texts(group)))
     Console().print(table)

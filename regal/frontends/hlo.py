@@ -37,7 +37,6 @@ from regal.graph import ComputationGraph
 __all__ = ["instruction_counts", "load", "parse"]
 
 DEFAULT_RATES = Rates()
-SUFFIXES = (".hlo", ".hlo.gz", ".txt", ".txt.gz")
 
 
 def load(

@@ -12,7 +12,7 @@ from huggingface_hub import constants
 
 from regal.files import ParseError, parse_json, read_bytes
 from regal.frontends import zoo
-from regal.frontends.huggingface_config import configure, parts
+from regal.frontends.huggingface_config import configure
 from regal.frontends.huggingface_inputs import candidates
 from regal.frontends.torch_capture import dry_run
 from regal.frontends.torch_guards import ASSUME_FALSE, TraceError, assumed_values, quiet
@@ -76,8 +76,9 @@ def build(
     >>> {name: tuple(tensor.shape) for name, tensor in inputs.items()}
     {'input_ids': (2, 16)}
     >>> trace(model, inputs, data_dependent="assume-false", name="bert").num_ops
-    28
+    30
     """
+    zoo.check_positive(batch=batch, sequence=sequence, layers=layers)
     zoo_ready()
     with _offline(), quiet():
         config = configure(_config(source), layers, values)
@@ -172,6 +173,3 @@ def _offline() -> Iterator[None]:
         yield
     finally:
         constants.HF_HUB_OFFLINE = before
-
-
-__all__ = ["HEADS", "build", "model_types", "parts"]

@@ -28,6 +28,8 @@ FIXED: Mapping[str, Any] = {
     "use_pretrained_backbone": False,
 }
 """Settings that a graph of fixed shape needs, applied where a configuration has them."""
+LABELS = "id2label"
+"""A field that counts from zero as layers do, and is about something else."""
 MISSING: Mapping[str, Any] = {"vocab_size": 1024, "prediction_length": 24}
 """For fields that a default configuration leaves open."""
 
@@ -92,7 +94,7 @@ def changed(config: Mapping[str, Any], layers: int | None, values: Mapping[str, 
         elif layers is not None and name in STAGES and _are_numbers(value):
             result[name] = [min(item, max(1, layers // 2)) for item in value]
         else:
-            result[name] = _cut(value, cuts)
+            result[name] = value if name == LABELS else _cut(value, cuts)
     return result
 
 

@@ -37,7 +37,7 @@ class Format(NamedTuple):
 FORMATS = (
     Format("regal-graph/1", (".json", ".json.gz"), "regal.graph", "read_graph"),
     Format("ONNX", (".onnx", ".onnx.gz"), "regal.frontends.onnx_process", "load_file", "onnx"),
-    Format("HLO", (".hlo", ".hlo.gz", ".hlo.txt"), "regal.frontends.hlo", "load"),
+    Format("HLO", (".hlo", ".hlo.gz", ".hlo.txt", ".hlo.txt.gz"), "regal.frontends.hlo", "load"),
     Format("CostGraphDef", (".pbtxt", ".pbtxt.gz"), "regal.frontends.costgraph", "load"),
     Format("PipeDream", ("graph.txt", ".graph.txt"), "regal.frontends.pipedream", "load"),
     Format("dnn-partitioning", (".workload.json",), "regal.frontends.dnn_partitioning", "load"),

@@ -108,17 +108,15 @@ def trace(
         Of tensors. Variables that it makes when it is first called, as Sonnet's modules do, are the graph's.
     specs : tf.TensorSpec, or nested lists and dicts of them
     name, mode, rates
-        As for :func:`load`; the name is the function's by default.
+        As for :func:`load`; the name is the function's own by default.
 
     Raises
     ------
     ValueError
         As :func:`load`; what the function itself raises is passed on.
     """
-    if name is None:
-        name = getattr(function, "__name__", type(function).__name__)
     concrete = tf.function(function, autograph=False).get_concrete_function(*specs)
-    return load(concrete, name=name, mode=mode, rates=rates)
+    return load(concrete, name=name or _name_of(function), mode=mode, rates=rates)
 
 
 def trace_model(
@@ -150,7 +148,7 @@ def trace_model(
     variables : list, or callable that returns one, optional
         What to train; by default ``model.trainable_variables``.
     name, rates
-        As for :func:`load`; the name is that of the model's class or function.
+        As for :func:`load`; the name is the model's own by default, else that of its function or class.
 
     Raises
     ------
@@ -158,7 +156,11 @@ def trace_model(
         As :func:`load`, and for a mode or optimizer that is none of these, or a model that has nothing to train; what
         the model itself raises is passed on.
     """
-    if name is None:
-        name = getattr(model, "__name__", type(model).__name__)
     concrete = trace_step(model, specs, mode=mode, loss=loss, optimizer=optimizer, variables=variables)
-    return load(concrete, name=name, mode=mode, rates=rates)
+    return load(concrete, name=name or _name_of(model), mode=mode, rates=rates)
+
+
+def _name_of(model: Any) -> str:
+    """The name that a model has of its own, else that of its function or class."""
+    name = getattr(model, "name", None) or getattr(model, "__name__", None)
+    return name if isinstance(name, str) else type(model).__name__

@@ -185,7 +185,6 @@ def build_graph(
         if node.op in ("placeholder", "get_attr"):
             storages.add_persistent(node)
         elif node.op == "call_function":
-            _refuse_dynamic(node)
             total_flops += _add_op(storages, node, rates, workspace)
     kept = [*program.results, *program.mutations.values(), *program.gradients.values()]
     source = {"framework": "torch", "version": str(torch.__version__), "mode": mode}
@@ -246,16 +245,3 @@ def _add_op(storages: Storages, node: torch.fx.Node, rates: Rates, workspace: Wo
         workspace=0 if workspace is None else workspace(node.target, args, kwargs, output),
     )
     return flops
-
-
-def _refuse_dynamic(node: torch.fx.Node) -> None:
-    """Sizes must be numbers, and what an op does must show in its outputs."""
-    value = node.meta.get("val")
-    dynamic = isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
-    if dynamic or any(not isinstance(t.untyped_storage().nbytes(), int) for t in tensors_in(value)):
-        raise TraceError(f"op {node.name!r} ({node.target}): its result depends on a tensor's values: use fixed sizes")
-    schema = getattr(node.target, "_schema", None)
-    if schema is not None and schema.is_mutable:
-        raise TraceError(
-            f"op {node.name!r} ({node.target}): it writes to its inputs: use an op that returns its result"
-        )

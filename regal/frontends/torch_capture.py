@@ -77,6 +77,8 @@ def capture(
     step = _TrainingStep(call, loss, keep_outputs) if training else _InferenceStep(call)
     with _tracing(call, training):
         recorded = _record(step, _fakes(call.sources))
+        for node in recorded.module.graph.nodes:
+            _check(node)
     recorded.module.graph.eliminate_dead_code()
     return _program(recorded, call, step.wanted)
 
@@ -250,6 +252,21 @@ def _record(step: torch.nn.Module, fakes: Tensors) -> _Recorded:
         list(signature.user_inputs),
         list(signature.user_inputs_to_mutate.values()),
     )
+
+
+def _check(node: torch.fx.Node) -> None:
+    """Values must be dense and their sizes numbers, and what an op does must show in its outputs."""
+    if node.op != "call_function":
+        return
+    value, where = node.meta.get("val"), f"op {node.name!r} ({node.target}):"
+    if any(tensor.layout != torch.strided for tensor in tensors_in(value)):
+        raise TraceError(f"{where} its result is sparse: only dense tensors are traced")
+    dynamic = isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+    if dynamic or any(not isinstance(t.untyped_storage().nbytes(), int) for t in tensors_in(value)):
+        raise TraceError(f"{where} its result depends on a tensor's values: use fixed sizes")
+    schema = getattr(node.target, "_schema", None)
+    if schema is not None and schema.is_mutable:
+        raise TraceError(f"{where} it writes to its inputs: use an op that returns its result")
 
 
 def _arguments(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -83,6 +83,7 @@ def torchvision(name: str, *, batch: int = 4, image_size: int | None = None, **o
     ValueError
         For a name or an option that torchvision does not know.
     """
+    check_positive(batch=batch, image_size=image_size)
     import_torchvision()
     from torchvision.models import get_model, get_model_builder
 
@@ -120,6 +121,7 @@ def timm(name: str, *, batch: int = 4, image_size: int | None = None, **options:
     ValueError
         For a name or an option that timm does not know.
     """
+    check_positive(batch=batch, image_size=image_size)
     import_torchvision()
     from timm import create_model
 
@@ -129,6 +131,13 @@ def timm(name: str, *, batch: int = 4, image_size: int | None = None, **options:
     if image_size is not None:
         size = [image_size, image_size]
     return model, (torch.empty((batch, channels, *size), device="meta"),)
+
+
+def check_positive(**sizes: Any) -> None:
+    """Refuse sizes that are not whole numbers above zero; None is none."""
+    for name, size in sizes.items():
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+            raise TraceError(f"{name} must be a whole number above zero, not {size!r}")
 
 
 def weightless(what: str, build: Callable[[], torch.nn.Module]) -> torch.nn.Module:

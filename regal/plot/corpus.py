@@ -27,7 +27,7 @@ class Group(NamedTuple):
     search_headroom: float | None
 
 
-HEADINGS = ("package", "mode", "graphs", "families", "min ops", "median", "max", "room", "search room")
+HEADINGS = ("package", "mode", "graphs", "families", "ops: min/med/max", "room", "search")
 
 
 def corpus_groups(corpus: Corpus) -> list[Group]:
@@ -40,10 +40,10 @@ def corpus_groups(corpus: Corpus) -> list[Group]:
 
 
 def group_texts(group: Group) -> list[str]:
-    """The group's row of a table, under :data:`HEADINGS`: ``room`` is that of an order, ``search room`` of BRKGA."""
+    """The group's row of a table, under :data:`HEADINGS`: ``room`` is that of an order, ``search`` that of BRKGA."""
     search = "" if group.search_headroom is None else f"{group.search_headroom:.1%}"
-    counts = (group.graphs, group.families, group.smallest, group.median, group.largest)
-    return [group.package, group.mode, *(f"{count:,.0f}" for count in counts), f"{group.headroom:.1%}", search]
+    ops = f"{group.smallest}/{group.median:.0f}/{group.largest}"
+    return [group.package, group.mode, f"{group.graphs}", f"{group.families}", ops, f"{group.headroom:.1%}", search]
 
 
 def corpus_to_html(corpus: Corpus) -> str:

@@ -53,6 +53,15 @@ def test_training_and_inference(folder):
     assert forced[2:] == [forward, forward]
 
 
+def test_the_update_of_an_optimizer(capsys, folder):
+    assert main(["trace", f"{folder}:build", "--output", "graph.json", "--optimizer", "momentum"]) == 0
+    graph = read_graph("graph.json")
+    assert (graph.meta["source"]["mode"], graph.meta["source"]["optimizer"]) == ("step", "momentum")
+    capsys.readouterr()
+    assert main(["trace", f"{folder}:build", "--output", "no.json", "--optimizer", "adam", "--inference"]) == 2
+    assert capsys.readouterr().err == "regal: optimizer 'adam' needs gradients: trace with training=True\n"
+
+
 @pytest.mark.parametrize(
     ("target", "output", "message"),
     [

@@ -181,7 +181,7 @@ def test_keras_and_sonnet_models():
     linear = trace_model(snt.Linear(8), X, mode="step", name="linear")
     assert linear.op_types.count("ResourceApplyGradientDescent") == 2
     assert linear.name == "linear"
-    assert trace_model(snt.Linear(8), X).name == "Linear"
+    assert trace_model(snt.Linear(8, name="mine"), X).name == "mine"
 
 
 @pytest.mark.slow

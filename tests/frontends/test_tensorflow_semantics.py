@@ -94,7 +94,7 @@ def evaluate(node, read, output):
     if node.op in ("Identity", "IdentityN", "Reshape"):
         return read[output]
     if node.op == "TensorListSetItem":
-        return (*(read[0] if isinstance(read[0], list) else []), read[2]) and [*as_list(read[0]), read[2]]
+        return [*as_list(read[0]), read[2]]
     if node.op == "TensorListReserve":
         return []
     return (node.name, output, *map(repr, read))

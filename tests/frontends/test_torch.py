@@ -9,15 +9,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
-from torch.utils import _pytree as pytree  # noqa: E402
 
 import regal  # noqa: E402
 from regal.cluster import Cluster  # noqa: E402
-from regal.cost.reference import start_memory  # noqa: E402
-from regal.cost.reference import trace as steps_of  # noqa: E402
 from regal.frontends.roofline import Rates  # noqa: E402
-from regal.frontends.torch import build_graph, trace  # noqa: E402
-from regal.frontends.torch_capture import capture  # noqa: E402
+from regal.frontends.torch import trace, trace_modes  # noqa: E402
 from regal.graph import read_graph, write_graph  # noqa: E402
 from regal.plan import RUN, Plan, check_plan  # noqa: E402
 
@@ -150,56 +146,7 @@ def test_runtime_is_the_roofline_of_every_op():
     }
 
 
-# Against PyTorch itself
-
-
-def run_for_real(program):
-    """Run the program op by op on real tensors; bytes of live activations during and after each op, by storage."""
-    order = list(program.module.graph.nodes)
-    last_use = {source: at for at, node in enumerate(order) for source in node.all_input_nodes}
-    fixed, values = set(), {}
-
-    def live():
-        found = {}
-        for tensor in pytree.tree_leaves(list(values.values())):
-            if isinstance(tensor, torch.Tensor):
-                found[tensor.untyped_storage()._cdata] = tensor.untyped_storage().nbytes()
-        return {key: size for key, size in found.items() if key not in fixed}
-
-    during, after = [], []
-    for at, node in enumerate(order):
-        if node.op == "output":
-            break
-        before = live()
-        if node.op == "placeholder":
-            values[node] = program.sources[node.name].detach()
-            fixed.add(values[node].untyped_storage()._cdata)
-            continue
-        args, kwargs = torch.fx.map_arg((node.args, node.kwargs), values.__getitem__)
-        with torch.no_grad():
-            values[node] = node.target(*args, **kwargs)
-        if live().keys() - before.keys():
-            during.append(sum(live().values()))
-            after.append(sum(before.values()))
-        for source in node.all_input_nodes:
-            if last_use[source] == at:
-                del values[source]
-        if node not in last_use:
-            del values[node]
-    return during, [*after[1:], sum(live().values())]
-
-
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("name", CASES)
-def test_live_bytes_equal_those_of_a_real_run(name, training):
-    model, inputs = case(name)
-    program = capture(model, inputs, training=training)
-    plan = program_order(build_graph(program, name, "any"))
-    fixed, steps = start_memory(plan)[0], steps_of(plan)
-    during, after = run_for_real(program)
-    assert [step.during - fixed for step in steps] == during
-    assert [step.memory[0] - fixed for step in steps] == after
-    assert len(steps) >= 3
+# As a file and against PyTorch itself (live bytes: test_torch_fidelity.py)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -314,6 +261,56 @@ def test_chunks_and_splits_are_views_of_one_storage():
 def test_an_op_that_reads_a_storage_twice_lists_it_once():
     graph = trace(lambda x: (lambda y: y * y.t())(x.sin()), torch.ones(4, 4))
     assert [op.tolist() for op in graph.inputs] == [[0], [1]]
+
+
+# Modes and workspace
+
+
+def test_several_modes_are_those_that_single_calls_give():
+    model, inputs = case("cnn")
+    graphs = trace_modes(model, inputs, ("training", "step-adam", "inference"), name="cnn")
+    assert list(graphs) == ["training", "step-adam", "inference"]
+    assert graphs["inference"].sha256 == trace(model, inputs).sha256
+    assert graphs["training"].sha256 == trace(model, inputs, training=True).sha256
+    assert graphs["step-adam"].sha256 == trace(model, inputs, training=True, optimizer="adam").sha256
+    assert [graph.meta["source"]["mode"] for graph in graphs.values()] == ["training", "step", "inference"]
+    assert {graph.name for graph in graphs.values()} == {"cnn"}
+
+
+def test_training_is_recorded_once_for_all_modes():
+    calls = []
+    model = Function(lambda m, x: (calls.append(1), m.linear(x))[1])
+    trace(model, torch.ones(3, 4), training=True)
+    once = len(calls)
+    trace_modes(model, torch.ones(3, 4), ("training", "step-sgd", "step-adamw"))
+    assert len(calls) == 2 * once
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"optimizer": "adam"}, "optimizer 'adam' needs gradients: trace with training=True"),
+        ({"optimizer": "lion", "training": True}, "optimizer must be one of sgd, momentum, adam, adamw, not 'lion'"),
+        ({"data_dependent": "no"}, "data_dependent must be one of refuse, assume-false, not 'no'"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=r"optimizer|data_dependent") as caught:
+        trace(mlp(), torch.ones(3, 4), **options)
+    assert message in str(caught.value)
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(ValueError, match=r"mode must be one of inference, training, step-sgd, .*, not 'step'"):
+        trace_modes(mlp(), torch.ones(3, 4), ("step",))
+
+
+def test_workspace_is_asked_for_every_op():
+    def workspace(target, args, kwargs, output):
+        return 2 * output.nbytes if target is torch.ops.aten.addmm.default else 0
+
+    graph = trace(mlp(), torch.ones(3, 4), workspace=workspace)
+    assert graph.workspace.tolist() == [192, 0, 48]
 
 
 # Size and determinism

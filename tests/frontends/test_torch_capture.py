@@ -68,23 +68,64 @@ def test_an_idle_dropout_makes_no_copy():
 # Parameters, buffers, modes
 
 
-def test_updated_batch_norm_statistics_are_outputs():
+def controls(graph):
+    """``{op: the ops that it waits for}`` by name, where there are some."""
+    names = graph.op_names
+    return {name: {names[op] for op in ops} for name, ops in zip(names, graph.control_inputs, strict=True) if len(ops)}
+
+
+def groups(graph):
+    """Sets of ops that share a device, by name."""
+    found = {}
+    for name, group in zip(graph.op_names, graph.colocation.tolist(), strict=True):
+        if group >= 0:
+            found.setdefault(group, set()).add(name)
+    return list(found.values())
+
+
+def test_batch_norm_statistics_are_updated_in_place():
+    """The norm reads 2 x 16 bytes of statistics and writes them; it counts its calls in 8 bytes; nobody else looks."""
     model = nn.BatchNorm1d(4)
     training, inference = (trace(model, torch.ones(3, 4), training=mode) for mode in (True, False))
-    assert output_bytes(training) == [4, 8, 16, 16, 16, 16, 48]  # loss, count, 2 statistics, 2 gradients, result
+    assert output_bytes(training) == [4, 16, 16, 48]  # loss, 2 gradients, result
     assert output_bytes(inference) == [48]
+    assert persistent_bytes(training) == [8, 16, 16, 16, 16, 48]
+    sizes = {
+        name: training.tensor_bytes[list(row)].tolist()
+        for name, row in zip(training.op_names, training.outputs, strict=True)
+    }
+    assert sizes["_native_batch_norm_legit_functional"] == [48, 16, 16]  # result, mean, rstd
+    assert sizes["add"] == []
+    assert controls(training) == {}
+    assert groups(training) == []
 
 
-def test_buffers_that_the_model_writes_to_are_outputs_of_functional_ops():
+def test_what_the_model_writes_to_a_buffer_stays_there():
+    """counter (16 bytes): read by sin; then add writes into it; then mul reads the new value.
+
+    counter ──> sin ╌╌> add ╌╌> mul      all three on one device
+    """
+
     def function(module, x):
+        before = module.linear.counter.sin()
         module.linear.counter.add_(1)
-        return module.linear(x) + module.linear.counter
+        return module.linear(x) * module.linear.counter, before
 
     model = Function(function)
     model.linear.register_buffer("counter", torch.zeros(4))
     graph = trace(model, torch.ones(3, 4))
     assert output_bytes(graph) == [16, 48]
+    assert graph.op_types == ("aten.sin.default", "aten.add.Tensor", "aten.addmm.default", "aten.mul.Tensor")
+    assert [len(row) for row in graph.outputs] == [1, 0, 1, 1]
+    assert controls(graph) == {"add": {"sin"}, "mul": {"add"}}
+    assert groups(graph) == [{"sin", "add", "mul"}]
     assert model.linear.counter.tolist() == [0, 0, 0, 0]
+
+
+def test_an_input_that_is_written_to_is_no_output():
+    graph = trace(lambda x: x.add_(1).sin(), torch.ones(3, 4))
+    assert output_bytes(graph) == [48]
+    assert controls(graph) == {"sin": {"add"}}
 
 
 def test_tied_weights_are_one_parameter_with_one_gradient():
@@ -158,13 +199,15 @@ def test_the_model_is_left_alone():
     assert model(torch.ones(3, 4)).shape == (3, 2)
 
 
-def test_recurrent_layers_trace_in_both_modes():
-    model = Function(lambda m, x: m.lstm(x)[0])
-    model.lstm = nn.LSTM(4, 4)
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_are_the_ops_of_every_step(kind):
+    model = Function(lambda m, x: m.cell(x)[0])
+    model.cell = kind(4, 4)
     inference, training = (trace(model, torch.ones(3, 2, 4), training=mode) for mode in (False, True))
-    assert inference.op_types.count("aten.tanh.default") == 2 * 3
+    tanh = {nn.LSTM: 2, nn.GRU: 1, nn.RNN: 1}[kind]  # a step
+    assert inference.op_types.count("aten.tanh.default") == 3 * tanh
+    assert training.op_types.count("aten.tanh_backward.default") == 3 * tanh
     assert output_bytes(inference) == [3 * 2 * 4 * 4]
-    assert training.is_output.any()
 
 
 # Inputs and losses
@@ -213,14 +256,99 @@ def test_the_default_loss_sums_all_floating_results():
     assert output_bytes(graph) == [4, 16, 16, 48, 64, 96]
 
 
-def test_recomputation_is_not_recorded():
+def test_what_checkpoint_computes_again_is_there_twice():
     from torch.utils.checkpoint import checkpoint
 
     def function(module, x):
         return checkpoint(lambda y: module.linear(y).sin().sin(), x, use_reentrant=False)
 
-    plain = trace(Function(lambda m, x: m.linear(x).sin().sin()), torch.ones(3, 4), training=True)
-    assert trace(Function(function), torch.ones(3, 4), training=True).op_types == plain.op_types
+    kept, dropped = (
+        trace(Function(f), torch.ones(3, 4), training=True) for f in (lambda m, x: m.linear(x).sin().sin(), function)
+    )
+    assert kept.op_types.count("aten.addmm.default") == 1
+    assert dropped.op_types.count("aten.addmm.default") == 2
+    assert dropped.op_types.count("aten.sin.default") == 2 + 1  # the last one is not needed again
+    assert output_bytes(kept) == output_bytes(dropped)
+
+
+def test_complex_numbers_weigh_two_floats():
+    graph = trace(lambda x: torch.fft.rfft(x).abs(), torch.ones(3, 8))
+    assert graph.tensor_bytes[graph.activations].tolist() == [3 * 5 * 8, 3 * 5 * 4]
+
+
+def test_indices_and_masks_are_inputs_like_others():
+    tokens, mask = torch.zeros(3, 5, dtype=torch.int64), torch.ones(3, 5, dtype=torch.bool)
+    model = Function(lambda m, tokens, mask: (m.embedding(tokens) * mask.unsqueeze(-1)).sum(1))
+    model.embedding = nn.Embedding(10, 4)
+    graph = trace(model, (tokens, mask), training=True)
+    assert persistent_bytes(graph) == [15, 16, 64, 120, 160]
+
+
+def test_experts_in_batched_products_are_traced():
+    """Each of 5 tokens is sent to 2 of 3 experts: a gather of 10 matrices, one batched product."""
+
+    def function(module, x):
+        weights, chosen = module.linear(x).softmax(-1).topk(2, dim=-1)
+        token = x.repeat_interleave(2, dim=0).unsqueeze(1)
+        result = torch.bmm(token, module.experts[chosen.flatten()]).view(5, 2, 4)
+        return (result * weights.unsqueeze(-1)).sum(1)
+
+    model = Function(function)
+    model.experts = nn.Parameter(torch.ones(4, 4, 4))
+    graph = trace(model, torch.ones(5, 4), training=True)
+    assert "aten.bmm.default" in graph.op_types
+    assert output_bytes(graph) == [4, 16, 64, 80, 256]
+
+
+def test_a_model_on_the_meta_device_is_no_different_from_a_real_one():
+    class Scaled(nn.Module):
+        """A tensor that is neither parameter nor buffer; it is on the meta device, too."""
+
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+            self.scale = torch.ones(4)
+
+        def forward(self, x):
+            return self.linear(x) * self.scale
+
+    with torch.device("meta"):
+        meta = Scaled()
+    for training in (False, True):
+        graphs = [
+            trace(Scaled(), torch.ones(3, 4), training=training),
+            trace(meta, torch.ones(3, 4, device="meta"), training=training),
+        ]
+        assert graphs[0].sha256 == graphs[1].sha256
+    assert meta.scale.is_meta
+
+
+# What a model asks for
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("function", "op"),
+    [
+        (lambda m, x: m.linear(x) if x.sum() > 0 else m.linear(x).sin(), "sin"),
+        (lambda m, x: m.linear(x).cos() if torch.equal(x, x) else m.linear(x).sin(), "sin"),
+        (lambda m, x: m.linear(x).cos() if torch.tensor(3) > 2 else m.linear(x), "cos"),  # a constant has its value
+        (lambda m, x: (m.linear(x) * x.sum().item()).sin(), "sin"),
+        (lambda m, x: (m.linear(x) * x.tolist()[2][3]).sin(), "sin"),
+        (lambda m, x: m.linear(x)[: int(x.sum()) + 2].sin(), "sin"),
+    ],
+)
+def test_unknown_values_can_be_assumed_false(function, op, training):
+    graph = trace(Function(function), torch.ones(3, 4), training=training, data_dependent="assume-false")
+    assert f"aten.{op}.default" in graph.op_types
+    assert graph.op_types.count("aten.cos.default") == (op == "cos" or training)
+    assert not torch.compiler.is_compiling()
+
+
+def test_models_hear_that_they_are_compiled_only_where_values_are_assumed():
+    model = Function(lambda m, x: m.linear(x).sin() if torch.compiler.is_compiling() else m.linear(x))
+    for option, op in (("refuse", "addmm"), ("assume-false", "sin")):
+        assert trace(model, torch.ones(3, 4), data_dependent=option).op_types[-1] == f"aten.{op}.default"
 
 
 # Errors
@@ -254,6 +382,13 @@ VALUES = "depends on a tensor's values"
         (Function(write_saved), torch.ones(3, 4), True, "modified by an inplace operation"),
         (Function(lambda m, x: None), torch.ones(3, 4), False, "returns no tensor"),
         (Function(lambda m, x: x.long()), torch.ones(3, 4), True, "returns no floating-point tensor: give a loss"),
+        (
+            Function(lambda m, x: nn.functional.embedding(x.long(), m.linear.weight, sparse=True)),
+            torch.ones(3),
+            True,
+            "sparse",
+        ),
+        (Function(lambda m, x: m.linear(x).to_sparse()), torch.ones(3, 4), False, "sparse"),
         (lambda x: x.sin(), torch.ones(3, 4), True, "depends on no parameter or input that requires a gradient"),
     ],
 )

@@ -42,13 +42,6 @@ def test_cpu_attention_counts_its_products():
     assert flops(aten._scaled_dot_product_flash_attention_for_cpu_backward.default, (q, q, k, v), {}, q) == 5 * product
 
 
-def test_a_recurrent_layer_counts_both_matrices_at_every_step():
-    x, weight, hidden_weight = torch.ones(3, 2, 4), torch.ones(20, 4), torch.ones(20, 5)
-    once = 2 * 3 * 2 * (80 + 100)
-    assert flops(aten.mkldnn_rnn_layer.default, (x, weight, hidden_weight), {}, x) == once
-    assert flops(aten.mkldnn_rnn_layer_backward.default, (x, weight, hidden_weight), {}, x) == 2 * once
-
-
 def test_bytes_are_those_of_the_views_and_never_more_than_the_storage():
     rows = torch.ones(10, 4)
     assert moved_bytes(aten.sin.default, [rows[:2]], [torch.ones(2, 4)]) == 32 + 32

@@ -4,7 +4,9 @@ import warnings
 
 import pytest
 
-from regal.frontends.torch_guards import LOGGERS, TraceError, mode_name, one_line_errors, quiet
+torch = pytest.importorskip("torch")
+
+from regal.frontends.torch_guards import LOGGERS, TraceError, mode_name, one_line_errors, quiet  # noqa: E402
 
 
 def failing(model, error, training=False):
@@ -32,6 +34,14 @@ def test_a_data_dependent_cause_is_found_below_other_errors():
     original.__cause__.__context__ = GuardOnDataDependentSymNode("inner")
     assert "use torch.where and fixed sizes instead" in str(failing(len, original))
     assert "torch.where" not in str(failing(len, RuntimeError("outer")))
+
+
+def test_only_a_question_for_values_can_be_answered_otherwise():
+    class DataDependentOutputException(RuntimeError):
+        """Named like the one of the tracer."""
+
+    assert "data_dependent='assume-false'" in str(failing(len, DataDependentOutputException("item")))
+    assert "data_dependent" not in str(failing(len, GuardOnDataDependentSymNode("size")))
 
 
 def test_a_trace_error_keeps_its_own_advice():
