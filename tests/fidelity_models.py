@@ -177,7 +177,7 @@ PACKAGED: Mapping[str, Callable[[], Model]] = {
     "torchvision.efficientnet_b0": partial(torchvision, "efficientnet_b0", 64),
     "timm.convnext_atto": partial(timm, "convnext_atto", 64),
     "timm.vit_tiny_patch16_224": partial(timm, "vit_tiny_patch16_224", 64, img_size=64, depth=3),
-    "timm.mixer_s32_224": partial(timm, "mixer_s32_224", 64, img_size=64, num_blocks=3),
+    "timm.mixer_s32_224": partial(timm, "mixer_s32_224", 64, img_size=64),
     "timm.swin_tiny_patch4_window7_224": partial(timm, "swin_tiny_patch4_window7_224", 56, img_size=56),
     "timm.nf_resnet26": partial(timm, "nf_resnet26", 64),
     "transformers.bert": partial(transformers, "bert", **BERT),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from build import ENVIRONMENT
+
 from regal.corpus import harvest
 from regal.frontends import hlo
 from regal.graph import ComputationGraph, read_graph
