@@ -22,7 +22,9 @@ With --corpus: how many graphs of which size a corpus holds.
 TRACE = """Trace a PyTorch model into a graph file, without allocating its tensors.
 
 TARGET is `module:function`; the function takes no argument and returns `(model, example_inputs)`, or a dict with
-`model`, `example_inputs` and, if wanted, `loss`, `name` and `training`.
+`model`, `example_inputs` and, if wanted, `loss`, `name`, `training`, `optimizer` and `data_dependent`. Or it is
+`hf:MODEL_TYPE`, `hf:config.json`, `timm:NAME` or `torchvision:NAME`, which take options:
+`hf:bert?num_hidden_layers=6&batch=8&sequence=128`.
 """
 CONVERT = """Read a graph in any known format and write it as regal-graph/1 (.json or .json.gz).
 
@@ -33,7 +35,7 @@ splits.
 GRAPH = "A graph file (.json, .onnx, .hlo, .pbtxt, .pb, graph.txt ...), corpus:NAME:GRAPH, or example:NAME."
 CORPUS = "In place of GRAPH: a corpus by name or folder; prints what it holds."
 PLAN = "A plan or front file that `regal optimize --output` wrote."
-TARGET = "module:function; the current folder is searched first."
+TARGET = "module:function (the current folder is searched first), hf:..., timm:... or torchvision:..."
 DIMENSION = "Size of a dynamic dimension of an ONNX model, e.g. --dim batch=4; `--dim 1` sets all others."
 DEVICES = "Number of equal devices of 16 GiB with free links."
 CLUSTER = "TOML file with devices and links, in place of --devices."
